@@ -89,6 +89,12 @@ AC_DEFUN([MAPSHMEM_CHECK_OPENCL], [
     AM_CONDITIONAL([HAVE_OPENCL], [test $have_opencl = yes])
 ])
 
+# What kinds of GPU memory need.
+AC_DEFUN([MAPSHMEM_CHECK_GPUS], [
+    MAPSHMEM_CHECK_CUDA
+    MAPSHMEM_CHECK_OPENCL
+])
+
 # MAPSHMEM_CHECK_ONE_MPI(family, VARIABLE, macro that its mpi.h defines, compilers to try): sets have_family, and
 # VARIABLE_CFLAGS and VARIABLE_LIBS to what its compiler wrapper adds.
 AC_DEFUN([MAPSHMEM_CHECK_ONE_MPI], [

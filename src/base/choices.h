@@ -24,7 +24,8 @@
     CHOICE(SHMEMI_BOOTSTRAP_PMIX, "pmix")                                                                              \
     CHOICE(SHMEMI_BOOTSTRAP_MPI, "mpi")                                                                                \
     CHOICE(SHMEMI_BOOTSTRAP_PMI, "pmi")                                                                                \
-    CHOICE(SHMEMI_BOOTSTRAP_SINGLE, "single")
+    CHOICE(SHMEMI_BOOTSTRAP_SINGLE, "single")                                                                          \
+    CHOICE(SHMEMI_BOOTSTRAP_MPI_FILE, "mpi:FILE")
 
 #define SHMEMI_YIELD_CHOICES(CHOICE)                                                                                   \
     CHOICE(SHMEMI_YIELD_AUTO, "auto")                                                                                  \

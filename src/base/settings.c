@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads the settings from the environment by the rows of settings.def, checks them, and prints them.
+ * Reads the settings from the environment by the rows of settings.def, and checks them.
  */
 #define _GNU_SOURCE
 #include "base/settings.h"
 
-#include "base/text/escape.h"
 #include "base/log.h"
 #include "base/text/nearest.h"
 
@@ -33,7 +32,7 @@ struct setting {
     const char *name;
     const struct type *type;
     const char *value; /* default */
-    enum { USER, TUNING } audience;
+    enum { USER, INTERNAL } audience;
     const char *meaning;
     size_t offset;            /* of the field in struct shmemi_settings */
     const char *least, *most; /* limits of numbers; most may be NULL: no limit */
@@ -49,6 +48,13 @@ static const struct {
     {"SMA_VERSION", "SHMEM_VERSION"},
     {"SMA_INFO", "SHMEM_INFO"},
     {"SMA_DEBUG", "SHMEM_DEBUG"},
+};
+
+/* Names that are no longer read. */
+static const struct {
+    const char *name, *instead;
+} replaced[] = {
+    {"SHMEM_MPI_MODULE", "SHMEM_BOOTSTRAP=mpi:FILE"},
 };
 
 int shmemi_parse_size(const char *text, size_t *size_p)
@@ -109,12 +115,20 @@ static int parse_count(const struct setting *setting, const char *text, void *va
     return parse_number(setting, text, parse_whole, value_p);
 }
 
+/* A word such as "mpi:FILE" stands for all texts with its beginning. */
+static bool is_word(const char *word, const char *text)
+{
+    const size_t length = strcspn(word, "|"), beginning = strcspn(word, ":|") + 1;
+    if (beginning < length)
+        return !strncmp(word, text, beginning) && text[beginning];
+    return strlen(text) == length && !strncmp(word, text, length);
+}
+
 static int parse_choice(const struct setting *setting, const char *text, void *value_p)
 {
-    size_t length = strlen(text);
     int position = 0;
     for (const char *word = setting->words; word; word = strchr(word + 1, '|'), position++) {
-        if (strcspn(word + 1, "|") != length || strncmp(word + 1, text, length))
+        if (!is_word(word + 1, text))
             continue;
         *(int *)value_p = position;
         return 0;
@@ -224,23 +238,14 @@ static struct shmemi_nearest nearest_to(const char *unknown)
     return nearest;
 }
 
-static bool is_known(const char *name)
-{
-    for (int i = 0; i < N_SETTINGS; i++)
-        if (!strcmp(table[i].name, name))
-            return true;
-    for (int i = 0; i < N_ALIASES; i++)
-        if (!strcmp(aliases[i].alias, name))
-            return true;
-    return false;
-}
-
 /* A variable may be meant for others, such as a benchmark suite that has settings of its own. One letter beside a known
  * name it is more likely mistyped, and the program would run with other settings than its author thinks. */
-static int report_unknown(const char *name)
+static int check_name(const char *name)
 {
     const struct shmemi_nearest nearest = nearest_to(name);
     const bool is_typo = nearest.distance <= 1;
+    if (!nearest.distance)
+        return 0;
     if (shmemi_settings.strict == SHMEMI_STRICT_ALWAYS || (shmemi_settings.strict == SHMEMI_STRICT_TYPOS && is_typo)) {
         shmemi_error("unknown variable %s in the environment; did you mean %s? (with SHMEM_STRICT=0 it is only "
                      "reported)",
@@ -255,6 +260,19 @@ static int report_unknown(const char *name)
     return 0;
 }
 
+static int report_replaced(const char *name)
+{
+    for (size_t i = 0; i < sizeof replaced / sizeof replaced[0]; i++) {
+        if (strcmp(replaced[i].name, name))
+            continue;
+        const bool is_wrong = shmemi_settings.strict != SHMEMI_STRICT_NEVER;
+        shmemi_log(is_wrong ? SHMEMI_LOG_ERROR : SHMEMI_LOG_WARN, "%s is no longer read; use %s", name,
+                   replaced[i].instead);
+        return is_wrong ? -EINVAL : 0;
+    }
+    return check_name(name);
+}
+
 static int check_unknown(void)
 {
     extern char **environ;
@@ -266,7 +284,7 @@ static int check_unknown(void)
             continue;
         memcpy(name, *entry, length);
         name[length] = '\0';
-        if (!is_known(name) && report_unknown(name))
+        if (report_replaced(name))
             rc = -EINVAL;
     }
     return rc;
@@ -315,6 +333,12 @@ int shmemi_settings_read(void)
     return rc ? rc : check_window();
 }
 
+const char *shmemi_settings_mpi_module(void)
+{
+    const char *text = secure_getenv("SHMEM_BOOTSTRAP");
+    return text && shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_MPI_FILE ? text + strlen("mpi:") : "";
+}
+
 /* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 bool shmemi_setting_at(int i, struct shmemi_setting_info *info)
@@ -328,7 +352,7 @@ bool shmemi_setting_at(int i, struct shmemi_setting_info *info)
     info->value = text ? text : table[i].value;
     info->set_by = text ? variable : NULL;
     info->allowed = allowed(&table[i], info->text);
-    info->tuning = table[i].audience == TUNING;
+    info->tuning = table[i].audience == INTERNAL;
     return true;
 }
 
@@ -339,69 +363,4 @@ bool shmemi_setting_alias_at(int i, const char **alias_p, const char **name_p)
     *alias_p = aliases[i].alias;
     *name_p = aliases[i].name;
     return true;
-}
-
-/* ---- printing ---------------------------------------------------------------------------------------------------- */
-
-/* The value that the user has given may have any characters; what it shows is the same line for all. */
-static void print_value(FILE *stream, const char *text)
-{
-    char *value = strdup(text);
-    if (!value)
-        return;
-    shmemi_escape_line(value, strlen(value));
-    fprintf(stream, "%-10s", value);
-    free(value);
-}
-
-void shmemi_settings_print(FILE *stream)
-{
-    char range[ALLOWED_BYTES];
-    for (int i = 0; i < N_SETTINGS; i++) {
-        const char *variable, *text = user_text(&table[i], &variable), *values = allowed(&table[i], range);
-        const char *value = table[i].type == &type_present || !*table[i].value ? "(not set)" : table[i].value;
-        fprintf(stream, "  %-22s ", table[i].name);
-        print_value(stream, text ? text : value);
-        fprintf(stream, " default %-10s %s%s%s%s\n", value, table[i].meaning, *values ? " [" : "", values,
-                *values ? "]" : "");
-    }
-}
-
-/* A | would end the cell of the table, so words are separated by commas. */
-static void print_allowed(FILE *stream, const struct setting *setting)
-{
-    char range[ALLOWED_BYTES];
-    const char *values = allowed(setting, range);
-    fputs(*values ? "" : "any text", stream);
-    for (; *values; values++)
-        fprintf(stream, *values == '|' ? ", " : "%c", *values);
-}
-
-static void print_table(FILE *stream, int audience)
-{
-    fputs("| variable | default | allowed | meaning |\n|---|---|---|---|\n", stream);
-    for (int i = 0; i < N_SETTINGS; i++) {
-        if ((int)table[i].audience != audience)
-            continue;
-        fprintf(stream, "| `%s` | %s | ", table[i].name, *table[i].value ? table[i].value : "not set");
-        print_allowed(stream, &table[i]);
-        fprintf(stream, " | %s |\n", table[i].meaning);
-    }
-}
-
-void shmemi_settings_print_page(FILE *stream)
-{
-    fputs("<!-- Made from src/base/settings.def by `oshinfo --settings-page`: do not edit. -->\n\n# Settings\n\n"
-          "MapSHMEM reads its settings from environment variables when a program starts. `oshinfo --settings` prints "
-          "their\npresent values. `oshrun` passes them on to all PEs, also on other hosts. Sizes are bytes, with an "
-          "optional suffix k, m,\ng or t (1k is 1024). An invalid value ends the program with a message, and so does a "
-          "name that is one letter off one of\nthose below (`SHMEM_STRICT`). Other variables that begin with `SHMEM_` "
-          "are reported, and the program goes on.\n\n",
-          stream);
-    print_table(stream, USER);
-    fputs("\n## Other names\n\n", stream);
-    for (int i = 0; i < N_ALIASES; i++)
-        fprintf(stream, "- `%s` is read when `%s` is not set\n", aliases[i].alias, aliases[i].name);
-    fputs("\n## For tuning and tests\n\nThe library chooses these well by itself.\n\n", stream);
-    print_table(stream, TUNING);
 }

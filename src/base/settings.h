@@ -41,8 +41,12 @@ void shmemi_settings_preview(void);
  * nearest known name). May be called again. */
 int shmemi_settings_read(void);
 
-/* Print a line for every setting: name, value, default, meaning and what is allowed. */
-void shmemi_settings_print(FILE *stream);
+/* The file that SHMEM_BOOTSTRAP=mpi:FILE names, or "": a set-uid program does not read it. */
+const char *shmemi_settings_mpi_module(void);
+
+/* Print a line for every setting: name, value, default, meaning and what is allowed. Those for users, with the others that
+ * are set, or only those that tests and measurements need. */
+void shmemi_settings_print(FILE *stream, bool internal);
 
 /* What there is to tell about a setting. */
 struct shmemi_setting_info {
@@ -50,7 +54,7 @@ struct shmemi_setting_info {
     const char *value;                  /* as the user wrote it, or the default */
     const char *set_by;                 /* the variable that gave the value; NULL: the default */
     const char *allowed;                /* "2 to 64", "0 or more", "auto|ipc"; "" for any text */
-    bool tuning;                        /* only for tuning and tests */
+    bool tuning;                        /* only for tests and measurements */
     char text[128];                     /* memory for allowed */
 };
 

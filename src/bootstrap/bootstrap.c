@@ -150,6 +150,8 @@ int shmemi_bootstrap_open(int *pe_p, int *n_pes_p)
 {
     shmemi_settings_preview();
     int choice = shmemi_settings.bootstrap;
+    if (choice == SHMEMI_BOOTSTRAP_MPI_FILE)
+        choice = SHMEMI_BOOTSTRAP_MPI;
     return choice == SHMEMI_BOOTSTRAP_AUTO ? open_first(pe_p, n_pes_p)
                                            : open_chosen(table[choice - SHMEMI_BOOTSTRAP_PMIX], pe_p, n_pes_p);
 }

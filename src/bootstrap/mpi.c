@@ -31,7 +31,7 @@ static pid_t owner;    /* process that registered leave_mpi; forked children mus
 
 static bool is_demanded(void)
 {
-    return shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_MPI;
+    return shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_MPI || shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_MPI_FILE;
 }
 
 /* Without a module the job may still start by other means: then the message is only useful for debugging. */
@@ -82,8 +82,8 @@ static int find_module(const char *family, char *path, size_t size)
 {
     static const char *const folders[] = {"mapshmem/", ""};
     Dl_info self;
-    if (shmemi_settings.mpi_module[0]) {
-        snprintf(path, size, "%s", shmemi_settings.mpi_module);
+    if (*shmemi_settings_mpi_module()) {
+        snprintf(path, size, "%s", shmemi_settings_mpi_module());
         return 0;
     }
     if (!dladdr((const void *)&shmemi_bootstrap_mpi, &self) || !self.dli_fname)
@@ -122,7 +122,7 @@ static bool is_link(const char *path)
 
 static const char *open_module(const char *path, void **handle_p)
 {
-    if (shmemi_settings.mpi_module[0] && is_link(path))
+    if (*shmemi_settings_mpi_module() && is_link(path))
         return "it is a symbolic link, which is not followed";
     *handle_p = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     return *handle_p ? NULL : dlerror();
@@ -138,7 +138,7 @@ static int load_module(const char *family)
     if (find_module(family, path, sizeof path)) {
         shmemi_log(refusal_level(),
                    "no start-up by MPI: there is no %s; configure MapSHMEM where mpicc is found, or "
-                   "set SHMEM_MPI_MODULE",
+                   "set SHMEM_BOOTSTRAP=mpi:FILE",
                    path);
         return -ENOENT;
     }
@@ -148,8 +148,8 @@ static int load_module(const char *family)
         fault = module_fault(handle, program_mpi, family);
     if (fault) {
         shmemi_log(refusal_level(),
-                   "no start-up by MPI: %s: %s; set SHMEM_MPI_MODULE to a module that is built with the "
-                   "program's mpicc",
+                   "no start-up by MPI: %s: %s; set SHMEM_BOOTSTRAP=mpi:FILE with a module that is built "
+                   "with the program's mpicc",
                    path, fault);
         if (handle)
             dlclose(handle);

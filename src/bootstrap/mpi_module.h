@@ -4,7 +4,7 @@
  * linked with none: a module is built for each, and loaded at run time.
  *
  * To build one for another MPI, with its compiler: mpicc -shared -fPIC -I src -o my_mpi.so src/bootstrap/mpi_module.c;
- * SHMEM_MPI_MODULE names it to the library.
+ * SHMEM_BOOTSTRAP=mpi:FILE names it to the library.
  */
 #ifndef SHMEMI_MPI_MODULE_H
 #define SHMEMI_MPI_MODULE_H

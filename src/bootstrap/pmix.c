@@ -9,16 +9,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/settings.h"
 #include "base/tuning.h"
-#include "bootstrap/deadline.h"
-
-#include <pmix.h>
+#include "bootstrap/pmix_client.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <semaphore.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,15 +24,13 @@
 static bool connected;
 static pid_t owner; /* process that connected; forked children must not disconnect */
 static bool in_use; /* between open and close */
-static pmix_proc_t self;
-static int n_pes;
-static int node_rank, node_n_pes; /* this PE's number among those of its node */
+struct shmemi_pmix shmemi_pmix;
 static struct {
     char *list;         /* their names, one after the other */
     const char **names; /* by node */
 } hosts;
 
-static int report(const char *phase, pmix_status_t status)
+int shmemi_pmix_report(const char *phase, pmix_status_t status)
 {
     shmemi_error("PMIx failed in %s: %s; is the program started by a launcher with PMIx (oshrun, mpirun, "
                  "srun --mpi=pmix)?",
@@ -49,10 +42,25 @@ static int report(const char *phase, pmix_status_t status)
 
 static const double QUICK_ANSWER = 0.2, FINALIZE_SECONDS = 1.9, LINGER_MAX = 60;
 
-static void pause_for(double seconds)
+void shmemi_pmix_pause(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
+}
+
+bool shmemi_pmix_await(sem_t *answered, int milliseconds)
+{
+    struct timespec end;
+    int failed;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += milliseconds / 1000;
+    end.tv_nsec += milliseconds % 1000 * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    do
+        failed = milliseconds < 0 ? sem_wait(answered) : sem_timedwait(answered, &end);
+    while (failed && errno == EINTR);
+    return !failed;
 }
 
 static void on_answer(pmix_status_t status, pmix_info_t *info, size_t n_info, void *data, pmix_release_cbfunc_t release,
@@ -69,7 +77,6 @@ static double server_delay(void)
 {
     static sem_t answered; /* static: the answer may come after the wait */
     static pmix_query_t question;
-    struct timespec end;
     pmix_status_t status;
     const double begin = shmemi_seconds();
     sem_init(&answered, 0, 0);
@@ -77,10 +84,7 @@ static double server_delay(void)
     PMIX_ARGV_APPEND(status, question.keys, PMIX_QUERY_NAMESPACES);
     if (status != PMIX_SUCCESS || PMIx_Query_info_nb(&question, 1, on_answer, &answered) != PMIX_SUCCESS)
         return 0;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += SHMEMI_PMIX_ANSWER_SECONDS;
-    while (sem_timedwait(&answered, &end) && errno == EINTR)
-        ;
+    shmemi_pmix_await(&answered, SHMEMI_PMIX_ANSWER_SECONDS * 1000);
     return shmemi_seconds() - begin;
 }
 
@@ -91,20 +95,20 @@ static void leave_slowly(void)
 {
     double delay = server_delay();
     if (delay > QUICK_ANSWER)
-        pause_for(4 * delay * node_rank / node_n_pes);
+        shmemi_pmix_pause(4 * delay * shmemi_pmix.node_rank / shmemi_pmix.node_n_pes);
     const double begin = shmemi_seconds();
     PMIx_Finalize(NULL, 0);
     double took = shmemi_seconds() - begin;
     shmemi_debug("leaving: the launcher took %.3f s to answer, PMIx_Finalize %.3f s", delay, took);
     if (took > FINALIZE_SECONDS)
-        pause_for(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
+        shmemi_pmix_pause(4 * delay + 4 < LINGER_MAX ? 4 * delay + 4 : LINGER_MAX);
 }
 
 /* A PE that exits in the middle of the job must not appear to have finished: the others would wait for it for ever. */
 static void disconnect(void)
 {
     if (connected && !in_use && getpid() == owner) {
-        if (node_n_pes > SHMEMI_PMIX_MANY_PES)
+        if (shmemi_pmix.node_n_pes > SHMEMI_PMIX_MANY_PES)
             leave_slowly();
         else
             PMIx_Finalize(NULL, 0);
@@ -114,20 +118,20 @@ static void disconnect(void)
 
 /* ---- Joining ----------------------------------------------------------------------------------------------------- */
 
-static void process_of(pmix_proc_t *proc, pmix_rank_t rank)
+void shmemi_pmix_process(pmix_proc_t *proc, pmix_rank_t rank)
 {
-    PMIX_LOAD_PROCID(proc, self.nspace, rank);
+    PMIX_LOAD_PROCID(proc, shmemi_pmix.self.nspace, rank);
 }
 
 static int read_job_size(void)
 {
     pmix_proc_t job;
     pmix_value_t *value = NULL;
-    process_of(&job, PMIX_RANK_WILDCARD);
+    shmemi_pmix_process(&job, PMIX_RANK_WILDCARD);
     pmix_status_t status = PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
-        return report("reading the job size", status);
-    n_pes = value->type == PMIX_UINT32 && value->data.uint32 <= INT_MAX ? (int)value->data.uint32 : 0;
+        return shmemi_pmix_report("reading the job size", status);
+    shmemi_pmix.n_pes = value->type == PMIX_UINT32 && value->data.uint32 <= INT_MAX ? (int)value->data.uint32 : 0;
     PMIX_VALUE_RELEASE(value);
     return 0;
 }
@@ -158,11 +162,11 @@ static int pmix_open(int *pe_p, int *n_pes_p)
     if (!connected) {
         if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK"))
             return -ENODEV;
-        pmix_status_t status = PMIx_Init(&self, NULL, 0);
+        pmix_status_t status = PMIx_Init(&shmemi_pmix.self, NULL, 0);
         if (status == PMIX_ERR_UNREACH)
             return -EHOSTUNREACH;
         if (status != PMIX_SUCCESS)
-            return report("PMIx_Init", status);
+            return shmemi_pmix_report("PMIx_Init", status);
         connected = true;
         owner = getpid();
         atexit(disconnect);
@@ -171,13 +175,13 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         if (rc)
             return rc;
     }
-    if (n_pes < 1 || self.rank >= (pmix_rank_t)n_pes) {
-        shmemi_error("PMIx: process %u of a job of %d", self.rank, n_pes);
+    if (shmemi_pmix.n_pes < 1 || shmemi_pmix.self.rank >= (pmix_rank_t)shmemi_pmix.n_pes) {
+        shmemi_error("PMIx: process %u of a job of %d", shmemi_pmix.self.rank, shmemi_pmix.n_pes);
         return -EPROTO;
     }
     in_use = true;
-    *pe_p = (int)self.rank;
-    *n_pes_p = n_pes;
+    *pe_p = (int)shmemi_pmix.self.rank;
+    *n_pes_p = shmemi_pmix.n_pes;
     return 0;
 }
 
@@ -199,11 +203,11 @@ static int mark_node(const char *host, int node, int *node_of)
 {
     pmix_proc_t *procs = NULL;
     size_t n_procs = 0;
-    pmix_status_t status = PMIx_Resolve_peers(host, self.nspace, &procs, &n_procs);
+    pmix_status_t status = PMIx_Resolve_peers(host, shmemi_pmix.self.nspace, &procs, &n_procs);
     if (status != PMIX_SUCCESS)
-        return report("listing the processes of a node", status);
+        return shmemi_pmix_report("listing the processes of a node", status);
     for (size_t i = 0; i < n_procs; i++)
-        if (procs[i].rank < (pmix_rank_t)n_pes)
+        if (procs[i].rank < (pmix_rank_t)shmemi_pmix.n_pes)
             node_of[procs[i].rank] = node;
     PMIX_PROC_FREE(procs, n_procs);
     return 0;
@@ -217,7 +221,7 @@ static int renumber(int *node_of, const char *const *listed, int n_nodes)
         return -ENOMEM;
     for (int i = 0; i < n_nodes; i++)
         number[i] = -1;
-    for (int pe = 0; pe < n_pes; pe++) {
+    for (int pe = 0; pe < shmemi_pmix.n_pes; pe++) {
         int node = node_of[pe];
         if (node < 0) {
             shmemi_error("PMIx does not know the node of PE %d", pe);
@@ -255,16 +259,16 @@ static int mark_nodes(char *list, int *node_of)
 
 static int pmix_nodes(int *node_of)
 {
-    pmix_status_t status = PMIx_Resolve_nodes(self.nspace, &hosts.list);
+    pmix_status_t status = PMIx_Resolve_nodes(shmemi_pmix.self.nspace, &hosts.list);
     if (status != PMIX_SUCCESS)
-        return report("listing the nodes", status);
-    for (int pe = 0; pe < n_pes; pe++)
+        return shmemi_pmix_report("listing the nodes", status);
+    for (int pe = 0; pe < shmemi_pmix.n_pes; pe++)
         node_of[pe] = -1;
     int rc = mark_nodes(hosts.list, node_of);
-    node_rank = node_n_pes = 0;
-    for (int pe = 0; !rc && pe < n_pes; pe++) {
-        node_rank += node_of[pe] == node_of[self.rank] && pe < (int)self.rank;
-        node_n_pes += node_of[pe] == node_of[self.rank];
+    shmemi_pmix.node_rank = shmemi_pmix.node_n_pes = 0;
+    for (int pe = 0; !rc && pe < shmemi_pmix.n_pes; pe++) {
+        shmemi_pmix.node_rank += node_of[pe] == node_of[shmemi_pmix.self.rank] && pe < (int)shmemi_pmix.self.rank;
+        shmemi_pmix.node_n_pes += node_of[pe] == node_of[shmemi_pmix.self.rank];
     }
     return rc;
 }
@@ -282,7 +286,7 @@ static const char *pmix_binding(void)
     pmix_value_t *value = NULL;
     bool yes = true;
     PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-    if (PMIx_Get(&self, PMIX_CPUSET, &at_once, 1, &value) != PMIX_SUCCESS)
+    if (PMIx_Get(&shmemi_pmix.self, PMIX_CPUSET, &at_once, 1, &value) != PMIX_SUCCESS)
         return NULL;
     const bool is_text = value->type == PMIX_STRING && value->data.string;
     if (is_text)
@@ -300,152 +304,17 @@ static int pmix_put(const char *key, const void *bytes, size_t size)
     pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
     if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
-    return status == PMIX_SUCCESS ? 0 : report("publishing an address", status);
-}
-
-/* Who has not come. PMIx does not tell who is missing in a fence, so each PE publishes a key once it has entered it:
- * those whose key cannot be read have not come. */
-static struct {
-    unsigned number; /* of fences */
-    char key[32];
-    atomic_bool *has_come; /* by PE; for good, because answers may come late */
-} fences;
-
-static void publish_presence(void)
-{
-    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = fences.number};
-    snprintf(fences.key, sizeof fences.key, "mapshmem-fence-%u", fences.number);
-    if (PMIx_Put(PMIX_GLOBAL, fences.key, &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS)
-        shmemi_debug("PMIx does not publish that this PE has come");
-}
-
-static void on_presence(pmix_status_t status, pmix_value_t *value, void *data)
-{
-    (void)value;
-    if (status == PMIX_SUCCESS)
-        atomic_store((atomic_bool *)data, true);
-}
-
-/* Returns false if nothing can be said. */
-static bool ask_for_presence(void)
-{
-    fences.has_come = calloc((size_t)n_pes, sizeof *fences.has_come);
-    for (int pe = 0; fences.has_come && pe < n_pes; pe++) {
-        pmix_proc_t proc;
-        process_of(&proc, (pmix_rank_t)pe);
-        if (pe == (int)self.rank || PMIx_Get_nb(&proc, fences.key, NULL, 0, on_presence, &fences.has_come[pe]))
-            atomic_store(&fences.has_come[pe], true);
-    }
-    pause_for(1); /* time for the answers */
-    return fences.has_come;
-}
-
-/* Write "; PE 3, 5 and 2 others have not come", or nothing if nobody is known to be missing. */
-static void list_missing(char *text, size_t size)
-{
-    enum { LISTED_MAX = 8 };
-    int n = 0;
-    size_t length = 0;
-    text[0] = '\0';
-    for (int pe = 0; pe < n_pes; pe++)
-        if (!atomic_load(&fences.has_come[pe]) && n++ < LISTED_MAX)
-            length += (size_t)snprintf(text + length, size - length, "%s%d", length ? ", " : "; PE ", pe);
-    if (n > LISTED_MAX)
-        length += (size_t)snprintf(text + length, size - length, " and %d others", n - LISTED_MAX);
-    if (n)
-        snprintf(text + length, size - length, n == 1 ? " has not come" : " have not come");
-}
-
-/* The fence under way. Static, because the answer may come after the wait. */
-static struct {
-    sem_t over;
-    pmix_status_t status;
-} fence;
-
-static void on_fence(pmix_status_t status, void *data)
-{
-    (void)data;
-    fence.status = status;
-    sem_post(&fence.over);
-}
-
-/* -1 milliseconds: no limit. */
-static bool await_fence(int milliseconds)
-{
-    struct timespec end;
-    int failed;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += milliseconds / 1000;
-    end.tv_nsec += milliseconds % 1000 * 1000000L;
-    end.tv_sec += end.tv_nsec / 1000000000;
-    end.tv_nsec %= 1000000000;
-    do
-        failed = milliseconds < 0 ? sem_wait(&fence.over) : sem_timedwait(&fence.over, &end);
-    while (failed && errno == EINTR);
-    return !failed;
-}
-
-/* Whether the fence has to hand what was published to all nodes. On one node its server has it all. With several, the
- * servers fetch from each other what a PE needs, when it does; but Slurm's does not find it if that PE has published
- * more since, as MPI and publish_presence do. */
-static bool must_collect(void)
-{
-    return node_n_pes < n_pes && getenv("SLURM_STEP_ID");
-}
-
-/* The time is kept here and not by PMIX_TIMEOUT: servers observe that only until the last PE of their own node has come,
- * so a PE that is alone on its node would wait for ever for one of another. */
-static pmix_status_t enter_fence(void)
-{
-    static pmix_info_t collect; /* static: the library may look at it after the call */
-    bool collects = must_collect();
-    sem_init(&fence.over, 0, 0);
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &collects, PMIX_BOOL);
-    pmix_status_t status = PMIx_Fence_nb(NULL, 0, &collect, 1, on_fence, NULL);
-    if (status == PMIX_OPERATION_SUCCEEDED)
-        return PMIX_SUCCESS;
-    if (status != PMIX_SUCCESS)
-        return status;
-    publish_presence();
-    return await_fence(shmemi_init_milliseconds_left()) ? fence.status : PMIX_ERR_TIMEOUT;
-}
-
-/* A process that has just finalised MPI leaves PMIx for a moment and comes back. If others were at a fence meanwhile,
- * PMIx reports to all of them that it was a fence of only a part of the job. Then they repeat it. */
-static pmix_status_t enter_whole_fence(void)
-{
-    static const struct timespec pause = {.tv_nsec = 10000000};
-    pmix_status_t status;
-    fences.number++;
-    while ((status = enter_fence()) == PMIX_ERR_PARTIAL_SUCCESS) {
-        if (shmemi_init_is_overdue())
-            return PMIX_ERR_TIMEOUT;
-        nanosleep(&pause, NULL);
-    }
-    return status;
-}
-
-static int pmix_fence(void)
-{
-    pmix_status_t status = enter_whole_fence();
-    if (status == PMIX_ERR_TIMEOUT) {
-        char missing[256] = "";
-        if (ask_for_presence())
-            list_missing(missing, sizeof missing);
-        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)%s", shmemi_settings.timeout, missing);
-        return -ETIMEDOUT;
-    }
-    return status == PMIX_SUCCESS ? 0 : report("the start-up fence", status);
+    return status == PMIX_SUCCESS ? 0 : shmemi_pmix_report("publishing an address", status);
 }
 
 static int pmix_get(int pe, const char *key, void *bytes, size_t *size_p)
 {
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
-    process_of(&proc, (pmix_rank_t)pe);
+    shmemi_pmix_process(&proc, (pmix_rank_t)pe);
     pmix_status_t status = PMIx_Get(&proc, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
-        return report("fetching a PE's address", status);
+        return shmemi_pmix_report("fetching a PE's address", status);
     int rc = -EPROTO;
     if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size <= *size_p) {
         memcpy(bytes, value->data.bo.bytes, value->data.bo.size);
@@ -463,7 +332,7 @@ static void tell_oshrun(int status)
 {
     const char *node = getenv("SLURMD_NODENAME");
     if (getenv("MAPSHMEM_TELL_END"))
-        dprintf(STDERR_FILENO, "\001oshrun-abort %u %d %s\n", self.rank, status, node ? node : "");
+        dprintf(STDERR_FILENO, "\001oshrun-abort %u %d %s\n", shmemi_pmix.self.rank, status, node ? node : "");
 }
 
 static void pmix_abort(int status)
@@ -483,7 +352,7 @@ const struct shmemi_bootstrap shmemi_bootstrap_pmix = {
     .host_name = pmix_host_name,
     .binding = pmix_binding,
     .put = pmix_put,
-    .fence = pmix_fence,
+    .fence = shmemi_pmix_fence,
     .get = pmix_get,
     .abort = pmix_abort,
 };

@@ -16,7 +16,7 @@
 
 /* Limits for an image, per byte of its size, which undamaged images never approach. A step visits a pointer, which has
  * 8 bytes, or an object around one; a pointer belongs to few overlapping objects, and leads to one item. */
-enum { STEPS_PER_BYTE = 8, LINKS_PER_BYTE = 1, BYTES_PER_ITEM = 4, AT_LEAST = 1 << 12, BYTES_PER_STEP = 16 };
+enum { STEPS_PER_BYTE = 8, LINKS_PER_BYTE = 1, BYTES_PER_ITEM = 4, SMALLEST_LIMIT = 1 << 12, BYTES_PER_STEP = 16 };
 enum { KEPT_ITEMS = 1 << 17, FIRST_ROOM = 64 };
 
 __attribute__((cold)) bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size)
@@ -389,9 +389,9 @@ static void set_limits(struct shmemi_graph_work *work)
     const size_t size = work->options->space.size;
     const bool image = shmemi_walk_is_image(work) && size < PTRDIFF_MAX / STEPS_PER_BYTE;
     work->steps = 0;
-    work->max_steps = image ? size * STEPS_PER_BYTE + AT_LEAST : UINT64_MAX;
-    work->most_links = image ? size * LINKS_PER_BYTE + AT_LEAST : SIZE_MAX;
-    work->most_items = image ? size / BYTES_PER_ITEM + AT_LEAST : SHMEMI_WALK_MAX_ITEMS;
+    work->max_steps = image ? size * STEPS_PER_BYTE + SMALLEST_LIMIT : UINT64_MAX;
+    work->most_links = image ? size * LINKS_PER_BYTE + SMALLEST_LIMIT : SIZE_MAX;
+    work->most_items = image ? size / BYTES_PER_ITEM + SMALLEST_LIMIT : SHMEMI_WALK_MAX_ITEMS;
     if (work->most_items > SHMEMI_WALK_MAX_ITEMS)
         work->most_items = SHMEMI_WALK_MAX_ITEMS;
 }

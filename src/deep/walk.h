@@ -87,8 +87,8 @@ static inline bool shmemi_walk_is_image(const struct shmemi_graph_work *work)
 /* Extents of 64 bytes are aligned to 16. */
 static inline size_t shmemi_walk_alignment(size_t size, size_t alignment)
 {
-    enum { MOST = 16, FROM = 64 };
-    return size >= FROM ? MOST : alignment;
+    enum { LARGE_ALIGNMENT = 16, LARGE = 64 };
+    return size >= LARGE ? LARGE_ALIGNMENT : alignment;
 }
 
 /* Make room for n elements of an array; false if there is no memory. */

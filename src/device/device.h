@@ -33,12 +33,4 @@ int shmemi_device_copy_of(const struct shmemi_place *user, const void *bytes, si
 int shmemi_device_write(const struct shmemi_place *user, void *copy, const void *bytes, size_t nbytes);
 void shmemi_device_free(const struct shmemi_place *user, void *copy);
 
-/* ---- waits.c: what kernels wait for, as SHMEM_WATCHDOG reports it -------------------------------------------------- */
-
-/* Where the user's kernels write what they wait for; NULL: the watchdog is off. 0 or -errno, logged. With a lock of the
- * caller's held. */
-int shmemi_device_waits(const struct shmemi_place *user, struct shmemi_device_wait **waits_p);
-/* End the watchdog's thread: no kernel waits any more. */
-void shmemi_device_waits_close(void);
-
 #endif

@@ -25,12 +25,9 @@
 
 _Static_assert(sizeof(struct shmemi_device_entry) == 64, "an entry is a cache line");
 
-enum { PAGE = 4096 };
-
 static pthread_t thread;
 static atomic_bool runs;
-static struct shmemi_device_agent *all;              /* newest first; none is removed before the end */
-static _Atomic(struct shmemi_device_agent *) served; /* those of them that the thread serves, likewise */
+static _Atomic(struct shmemi_device_agent *) served; /* newest first; none is removed before the end */
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
@@ -298,130 +295,19 @@ static int start_once(void)
     return rc;
 }
 
-/* ---- Rings ------------------------------------------------------------------------------------------------------- */
-
-static const size_t entries_bytes = SHMEMI_DEVICE_ENTRIES * sizeof(struct shmemi_device_entry);
-static const size_t slots_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SLOT_BYTES;
-static const size_t small_bytes = SHMEMI_DEVICE_SMALL_MOST * sizeof(struct shmemi_device_small);
-static const size_t pieces_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE_SMALL_BYTES;
-
-static size_t block_bytes(void)
+int shmemi_device_agent_serve(struct shmemi_device_agent *agent)
 {
-    return entries_bytes + slots_bytes + small_bytes + pieces_bytes + PAGE;
-}
-
-/* Page-locked, and all 0. */
-static int make_block(struct shmemi_device_agent *agent)
-{
-    void *block = aligned_alloc(PAGE, block_bytes());
-    if (!block) {
-        shmemi_error("no memory for %zu bytes, through which kernels reach other PEs", block_bytes());
-        return -ENOMEM;
-    }
-    memset(block, 0, block_bytes());
-    int rc = agent->user.memory ? agent->user.memory->pinning->pin(block, block_bytes()) : 0;
-    if (rc) {
-        free(block);
+    int rc = start_once();
+    if (rc)
         return rc;
-    }
-    agent->block = block;
-    agent->entries = block;
-    agent->slots = (char *)block + entries_bytes;
-    agent->small = (struct shmemi_device_small *)(void *)(agent->slots + slots_bytes);
-    agent->bytes = (char *)agent->small + small_bytes;
-    agent->progress = (struct shmemi_device_progress *)(void *)(agent->bytes + pieces_bytes);
-    return 0;
-}
-
-static void free_block(struct shmemi_device_agent *agent)
-{
-    shmemi_collect_close(&agent->context);
-    if (agent->user.memory && agent->block)
-        agent->user.memory->pinning->unpin(agent->block, block_bytes());
-    free(agent->block);
-    agent->block = NULL;
-}
-
-/* Tell kernels where the entries are: no view lets them use the ring yet. */
-static int write_ring(const struct shmemi_device_agent *agent)
-{
-    const struct shmemi_device_ring ring = {
-        .entries = agent->entries,
-        .slots = agent->slots,
-        .freed.at = &agent->progress->freed,
-        .done.at = &agent->progress->done,
-        .n_entries = SHMEMI_DEVICE_ENTRIES,
-        .slot_bytes = SHMEMI_DEVICE_SLOT_BYTES,
-    };
-    return shmemi_device_write(&agent->user, agent->for_kernels, &ring, sizeof ring);
-}
-
-static int begin_serving(struct shmemi_device_agent *agent)
-{
-    int rc = make_block(agent);
-    rc = rc ? rc : write_ring(agent);
-    rc = rc ? rc : shmemi_collect_session_begin(&agent->context, SIZE_MAX);
-    rc = rc ? rc : start_once();
-    if (rc) {
-        free_block(agent);
-        return rc;
-    }
     agent->next_served = atomic_load(&served);
     atomic_store(&served, agent);
     return 0;
 }
 
-static struct shmemi_device_agent *find_agent(const struct shmemi_place *user)
-{
-    struct shmemi_device_agent *agent = all;
-    while (agent && (agent->user.memory != user->memory || agent->user.object != user->object))
-        agent = agent->next;
-    return agent;
-}
-
-static int add_agent(const struct shmemi_place *user, struct shmemi_device_agent **agent_p)
-{
-    const struct shmemi_device_ring idle = {0};
-    void *copy = NULL;
-    int rc = shmemi_device_copy_of(user, &idle, sizeof idle, &copy);
-    if (rc)
-        return rc;
-    struct shmemi_device_agent *agent = aligned_alloc(64, (sizeof *agent + 63) / 64 * 64);
-    if (!agent) {
-        shmemi_device_free(user, copy);
-        return shmemi_device_out_of_memory();
-    }
-    memset(agent, 0, sizeof *agent);
-    agent->user = *user;
-    agent->for_kernels = copy;
-    agent->context.by_engines = true;
-    agent->context.may_gather = true;
-    agent->next = all;
-    all = *agent_p = agent;
-    return 0;
-}
-
-int shmemi_device_ring(const struct shmemi_place *user, bool is_served, struct shmemi_device_ring **for_kernels_p)
-{
-    struct shmemi_device_agent *agent = find_agent(user);
-    int rc = agent ? 0 : add_agent(user, &agent);
-    if (!rc && is_served && !agent->block)
-        rc = begin_serving(agent);
-    if (!rc)
-        *for_kernels_p = agent->for_kernels;
-    return rc;
-}
-
-void shmemi_device_rings_close(void)
+void shmemi_device_agents_stop(void)
 {
     if (atomic_exchange(&runs, false))
         pthread_join(thread, NULL);
     atomic_store(&served, NULL);
-    while (all) {
-        struct shmemi_device_agent *agent = all;
-        all = agent->next;
-        free_block(agent);
-        shmemi_device_free(&agent->user, agent->for_kernels);
-        free(agent);
-    }
 }

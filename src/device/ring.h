@@ -41,13 +41,29 @@ struct shmemi_device_agent {
     unsigned n_bytes;                     /* pieces in use */
     struct shmemi_context context;
     struct shmemi_device_agent *next_served;
+    /* What kernels of the user wait for (waits.c): NULL without a watchdog. */
+    struct shmemi_device_wait *waits;
+    struct {
+        uint64_t since, spoken; /* what has been said of each */
+    } told[SHMEMI_DEVICE_WAITS];
 };
 
-/* The ring of a user, made when it is first asked for, and the agent started when it is first asked to serve it. 0 or
- * -errno, logged: then nothing has changed. With a lock of the caller's held. */
-int shmemi_device_ring(const struct shmemi_place *user, bool is_served, struct shmemi_device_ring **for_kernels_p);
-/* End all agents. No kernel uses a ring any more. */
+/* Newest first; none is removed before the end. */
+extern _Atomic(struct shmemi_device_agent *) shmemi_device_agents;
+
+/* The agent of a user, made when it is first asked for, which serves the ring when it is first asked to. 0 or -errno,
+ * logged: then nothing has changed. With a lock of the caller's held. (ring_users.c) */
+int shmemi_device_ring(const struct shmemi_place *user, bool is_served, const struct shmemi_device_agent **agent_p);
+/* End all agents. No kernel uses a ring or waits any more. */
 void shmemi_device_rings_close(void);
+
+/* The thread serves an agent from now on; it is started with the first. 0 or -errno, logged. And its end. (ring.c) */
+int shmemi_device_agent_serve(struct shmemi_device_agent *agent);
+void shmemi_device_agents_stop(void);
+
+/* Make the places of waits if SHMEM_WATCHDOG is set, and free them. 0 or -errno, logged. (waits.c) */
+int shmemi_device_waits_open(struct shmemi_device_agent *agent);
+void shmemi_device_waits_close(struct shmemi_device_agent *agent);
 
 /* Start what an entry asks for; the context's quiet completes it. 0 or -errno, logged. (execute.c) */
 int shmemi_device_execute(struct shmemi_device_agent *agent, struct shmemi_device_entry *entry, char *slot);

@@ -185,15 +185,16 @@ static void describe_near(shmemx_device_view_t *view, const shmemx_device_peer_t
 static int make_tables(struct table *table, const shmemx_device_peer_t *peers)
 {
     void *copy = NULL;
+    const struct shmemi_device_agent *agent;
     const size_t nbytes = (size_t)table->view.n_peers * sizeof *peers;
     int rc = prepare(&table->user, has_far_peers(&table->view, peers));
-    if (!rc)
-        rc = shmemi_device_waits(&table->user, &table->view.waits);
     const bool is_served = needs_agent(&table->view, peers);
-    if (!rc)
-        rc = shmemi_device_ring(&table->user, is_served, &table->view.ring);
-    if (!rc)
-        rc = shmemi_device_copy_of(&table->user, peers, nbytes, &copy);
+    rc = rc ? rc : shmemi_device_ring(&table->user, is_served, &agent);
+    if (rc)
+        return rc;
+    table->view.ring = agent->for_kernels;
+    table->view.waits = agent->waits;
+    rc = shmemi_device_copy_of(&table->user, peers, nbytes, &copy);
     table->view.peers = copy;
     if (!rc && !is_served)
         describe_near(&table->view, peers);
@@ -318,7 +319,6 @@ int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, 
 void shmemi_device_close(void)
 {
     shmemi_device_rings_close();
-    shmemi_device_waits_close();
     pthread_mutex_lock(&lock);
     while (tables)
         free_table(&tables);

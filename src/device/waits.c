@@ -5,7 +5,7 @@
  * program's own threads may be in CUDA, where the library does not see them.
  */
 #define _GNU_SOURCE
-#include "device/device.h"
+#include "device/ring.h"
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -21,21 +21,8 @@
 
 _Static_assert(sizeof(struct shmemi_device_wait) == 64, "each block writes a cache line of its own");
 
-enum { PAGE = 4096, PLACES = SHMEMI_DEVICE_WAITS };
-static const size_t places_bytes = PLACES * sizeof(struct shmemi_device_wait);
-
-/* The places of a user, and what has been said about them. */
-struct watched {
-    struct shmemi_place user;
-    struct shmemi_device_wait *places;
-    struct {
-        uint64_t since, spoken;
-    } told[PLACES];
-    struct watched *next;
-};
-static _Atomic(struct watched *) all; /* newest first; none is removed before the end */
-
-/* ---- Reports ----------------------------------------------------------------------------------------------------- */
+enum { PAGE = 4096 };
+static const size_t places_bytes = SHMEMI_DEVICE_WAITS * sizeof(struct shmemi_device_wait);
 
 static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* from SHMEM_CMP_EQ = 1 on */
 
@@ -65,17 +52,17 @@ static void describe_kernel_wait(const struct shmemi_device_wait *wait, char *te
 }
 
 /* Blocks that share a place may write it at the same time: what is said then is of both. */
-static void look_at(struct watched *watched, int i)
+static void look_at(struct shmemi_device_agent *agent, int i)
 {
     char text[256];
-    const uint64_t since = __atomic_load_n(&watched->places[i].since, __ATOMIC_ACQUIRE);
-    const uint64_t now = __atomic_load_n(&watched->places[i].now, __ATOMIC_RELAXED);
-    if (since != watched->told[i].since)
-        watched->told[i].spoken = 0;
-    watched->told[i].since = since;
-    if (!since || now < since || !shmemi_watch_is_due(now - since, &watched->told[i].spoken))
+    const uint64_t since = __atomic_load_n(&agent->waits[i].since, __ATOMIC_ACQUIRE);
+    const uint64_t now = __atomic_load_n(&agent->waits[i].now, __ATOMIC_RELAXED);
+    if (since != agent->told[i].since)
+        agent->told[i].spoken = 0;
+    agent->told[i].since = since;
+    if (!since || now < since || !shmemi_watch_is_due(now - since, &agent->told[i].spoken))
         return;
-    describe_kernel_wait(&watched->places[i], text, sizeof text);
+    describe_kernel_wait(&agent->waits[i], text, sizeof text);
     shmemi_watch_speak(now - since, "a kernel", text);
 }
 
@@ -83,70 +70,33 @@ static void look_at(struct watched *watched, int i)
 static bool look(uint64_t now)
 {
     (void)now; /* kernels write how long they have waited */
-    for (struct watched *watched = atomic_load(&all); watched; watched = watched->next)
-        for (int i = 0; i < PLACES; i++)
-            look_at(watched, i);
+    for (struct shmemi_device_agent *agent = atomic_load(&shmemi_device_agents); agent; agent = agent->next)
+        for (int i = 0; i < SHMEMI_DEVICE_WAITS; i++)
+            look_at(agent, i);
     return true;
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------------------ */
-
-static void free_watched(struct watched *watched)
+int shmemi_device_waits_open(struct shmemi_device_agent *agent)
 {
-    if (watched->user.memory && watched->places)
-        watched->user.memory->pinning->unpin(watched->places, places_bytes);
-    free(watched->places);
-    free(watched);
-}
-
-static struct watched *find(const struct shmemi_place *user)
-{
-    struct watched *watched = atomic_load(&all);
-    while (watched && (watched->user.memory != user->memory || watched->user.object != user->object))
-        watched = watched->next;
-    return watched;
-}
-
-static int add(const struct shmemi_place *user, struct watched **watched_p)
-{
-    struct watched *watched = calloc(1, sizeof *watched);
-    if (!watched || !(watched->places = aligned_alloc(PAGE, places_bytes))) {
-        free(watched);
+    if (!shmemi_watches_streams)
+        return 0;
+    struct shmemi_device_wait *waits = aligned_alloc(PAGE, places_bytes);
+    if (!waits)
         return shmemi_device_out_of_memory();
-    }
-    memset(watched->places, 0, places_bytes);
-    watched->next = atomic_load(&all);
-    int rc = user->memory ? user->memory->pinning->pin(watched->places, places_bytes) : 0;
+    memset(waits, 0, places_bytes);
+    int rc = agent->user.memory ? agent->user.memory->pinning->pin(waits, places_bytes) : 0;
     if (rc) {
-        free_watched(watched);
+        free(waits);
         return rc;
     }
-    watched->user = *user; /* from now on it is page-locked */
-    *watched_p = watched;
-    atomic_store(&all, watched);
-    shmemi_watchdog_call(look);
+    agent->waits = waits;
+    shmemi_watchdog_call(look, "kernels");
     return 0;
 }
 
-int shmemi_device_waits(const struct shmemi_place *user, struct shmemi_device_wait **waits_p)
+void shmemi_device_waits_close(struct shmemi_device_agent *agent)
 {
-    struct watched *watched = find(user);
-    *waits_p = NULL;
-    if (!shmemi_watches_streams)
-        return 0;
-    int rc = watched ? 0 : add(user, &watched);
-    if (!rc)
-        *waits_p = watched->places;
-    return rc;
-}
-
-void shmemi_device_waits_close(void)
-{
-    shmemi_watchdog_stop();
-    struct watched *watched = atomic_exchange(&all, NULL);
-    while (watched) {
-        struct watched *next = watched->next;
-        free_watched(watched);
-        watched = next;
-    }
+    if (agent->user.memory && agent->waits)
+        agent->user.memory->pinning->unpin(agent->waits, places_bytes);
+    free(agent->waits);
 }

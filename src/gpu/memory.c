@@ -18,7 +18,7 @@
 bool shmemi_memory_probe;
 void (*shmemi_copy_observer)(const struct shmemi_device_copy *copy);
 int shmemi_memory_machine_pes = 1, shmemi_memory_machine_rank;
-int shmemi_memory_sharers[SHMEMI_MEMTYPES] = {1, 1, 1};
+int shmemi_memory_sharers[SHMEMI_MEMTYPES] = {[0 ... SHMEMI_MEMTYPES - 1] = 1};
 atomic_bool shmemi_memory_kernels_wait;
 
 /* By type and device, whose number is -1 if it is unknown; 0: 1. */
@@ -48,7 +48,10 @@ bool shmemi_memory_takes_turns(const struct shmemi_memory *memory)
 
 enum kind_state { KIND_UNTRIED, KIND_OPEN, KIND_ABSENT };
 
-static const struct shmemi_memory *const gpu_kinds[] = {&shmemi_memory_cuda, &shmemi_memory_opencl};
+static const struct shmemi_memory *const gpu_kinds[] = {
+#define MEMORY_KIND(type, table, ...) &shmemi_memory_##table,
+#include "gpu/memory_kinds.def"
+};
 enum { N_GPU_KINDS = sizeof gpu_kinds / sizeof gpu_kinds[0] };
 
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -98,6 +101,15 @@ const char *shmemi_memory_type_name(int type)
     return i >= 0 ? gpu_kinds[i]->title : "unknown";
 }
 
+const char *shmemi_memory_types(void)
+{
+    static const char types[] =
+#define MEMORY_KIND(type, ...) ", OSHM_MEMTYPE_" #type
+#include "gpu/memory_kinds.def"
+        ;
+    return types + 2;
+}
+
 void shmemi_memory_report_copies(void)
 {
     for (int i = 0; i < N_GPU_KINDS; i++)
@@ -109,8 +121,7 @@ static const struct {
     const char *name, *remedy;
 } classes[SHMEMI_MEMORY_CLASSES] = {
 #define MEMORY_CLASS(id, type, name, remedy) {name, remedy},
-#include "gpu/memory_classes.def"
-#undef MEMORY_CLASS
+#include "gpu/memory_kinds.def"
 };
 
 const char *shmemi_memory_class_name(enum shmemi_memory_class class)

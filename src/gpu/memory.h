@@ -14,35 +14,30 @@
 #include "gpu/arithmetic.h"
 #include "gpu/list_entry.h"
 #include "gpu/meeting.h"
+#include "gpu/place.h"
 #include "gpu/shape.h"
-#include "gpu/word_step.h"
+#include "gpu/stream_table.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct shmemi_memory;
 struct shmemi_list;
 
 /* OSHM_MEMTYPE_* of shmemx.h; host memory has no public type. */
-enum { SHMEMI_MEMTYPE_HOST, SHMEMI_MEMTYPE_CUDA, SHMEMI_MEMTYPE_OPENCL, SHMEMI_MEMTYPES };
-
-/* What made an allocation; memory_classes.def has the table. */
-enum shmemi_memory_class {
-#define MEMORY_CLASS(id, type, name, remedy) SHMEMI_CLASS_##id,
-#include "gpu/memory_classes.def"
-#undef MEMORY_CLASS
-    SHMEMI_MEMORY_CLASSES
+enum {
+    SHMEMI_MEMTYPE_HOST,
+#define MEMORY_KIND(type, ...) SHMEMI_MEMTYPE_##type,
+#include "gpu/memory_kinds.def"
+    SHMEMI_MEMTYPES
 };
 
-/* Bytes that this process can reach: an offset into an object of some kind. host: object NULL, address is the pointer.
- * cuda: object is the kind's record of the device, NULL to look it up; address is the device pointer. opencl: object is
- * the kind's record of the cl_mem; address is the byte offset in it. */
-struct shmemi_place {
-    const struct shmemi_memory *memory;
-    void *object;
-    uintptr_t address;
+/* What made an allocation. */
+enum shmemi_memory_class {
+#define MEMORY_CLASS(id, ...) SHMEMI_CLASS_##id,
+#include "gpu/memory_kinds.def"
+    SHMEMI_MEMORY_CLASSES
 };
 
 /* A copy under way. Made by copy_start; completed, and only then reusable, by event_test or event_wait. */
@@ -114,50 +109,6 @@ struct shmemi_agent {
     int32_t exists;     /* 0: no agent; the owner loads, modifies and stores for all PEs, one operation at a time */
     uint8_t device[16]; /* the same device in all processes, whether it is an agent or not; zeros: unknown, or a CPU */
 };
-
-/* A stream (CUDA) or queue (OpenCL) of the program, for the length of a call. */
-struct shmemi_stream {
-    const struct shmemi_memory *memory;
-    void *handle;     /* CUstream; cl_command_queue */
-    void *object;     /* the kind's record of the context */
-    bool is_in_order; /* an operation of the library can be reached only when all earlier ones in it have ended */
-
-    /* Queues only: the events to wait for, and where to put the event of what is enqueued, unless NULL. */
-    unsigned n_events;
-    void *const *events;
-    void **event_p;
-
-    void *watched; /* what is enqueued, for the watchdog (transport/stream/watched.h); NULL: it is not watched */
-};
-
-/* A word and the step (word_step.h) that a stream takes there: an update or a wait. */
-struct shmemi_word {
-    struct shmemi_place place; /* aligned to 8 bytes */
-    uint64_t value;
-    enum shmemi_word_step step;
-};
-
-/* An atomic operation on such a word, of 4 or 8 bytes, and where the old value belongs if it fetches. */
-struct shmemi_stream_update {
-    struct shmemi_place word;
-    struct shmemi_amo amo;
-    bool fetches;
-    struct shmemi_place old;
-};
-
-/* Words of this process that a stream waits for: for all, or for any of them, whose number is stored at index. */
-struct shmemi_stream_wait {
-    struct shmemi_place words; /* the first of n */
-    size_t n;                  /* 0: there are none; the index is SIZE_MAX then */
-    unsigned size;             /* of a word: 4 or 8 bytes */
-    enum shmemi_word_step step;
-    uint64_t value;
-    const int *status; /* not zero: the word is left out; NULL: none is */
-    bool any;
-    struct shmemi_place index; /* of a size_t, for any */
-};
-
-struct shmemi_meeting; /* meeting_call.h */
 
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
  * A function is always there, unless its comment begins with "Optional": then it is NULL in kinds that have no such thing,
@@ -264,72 +215,6 @@ struct shmemi_pinning {
     bool is_independent; /* pin does not wait for streams, which may be waiting for the caller */
 };
 
-/* Commands that a stream carries out without a thread of the library. A function returns -ENOTSUP, not logged and with
- * nothing enqueued, when this stream cannot: the caller takes a turn (below). Host memory must be page-locked. A word
- * set by the stream becomes visible after the stream's earlier effects. At most SHMEMI_STEPS_MAX words. */
-struct shmemi_stream_commands {
-    /* Is the stream being captured into a graph, which may be executed any number of times (CUDA graphs)? */
-    bool (*is_recording)(const struct shmemi_stream *stream);
-    /* Of a stream in order that is not being captured: a number that no other ever has; 0: unknown. */
-    uint64_t (*number)(const struct shmemi_stream *stream);
-    int (*copy)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const struct shmemi_place *source,
-                size_t nbytes);
-    int (*copy_shape)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape);
-    int (*take_steps)(const struct shmemi_stream *stream, const struct shmemi_word *words, unsigned n);
-    int (*store)(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
-                 size_t nbytes); /* at most 16 */
-    /* -ENOTSUP also where the GPU's operations on this memory are not atomic with others. */
-    int (*update)(const struct shmemi_stream *stream, const struct shmemi_stream_update *update);
-    int (*wait_words)(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait);
-    /* copy, and then take_steps of one word that is not a wait, as one operation. -ENOTSUP also where two separate ones
-     * are better. */
-    int (*copy_and_step)(const struct shmemi_stream *stream, const struct shmemi_place *dest,
-                         const struct shmemi_place *source, size_t nbytes, const struct shmemi_word *word);
-    /* Enqueue a meeting, in a stream of any context. *extras_p, NULL at first: what the meetings of a team have among
-     * themselves, which take place one after the other; end_meetings frees it when all are done. */
-    int (*meet)(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, void **extras_p);
-    void (*end_meetings)(void **extras_p);
-    /* Can kernels of this process, on the GPU of this place, take part in meetings? */
-    bool (*may_meet)(const struct shmemi_place *place);
-    /* GPU memory beside that of the place, all zeros, for the areas in which GPUs meet. */
-    int (*allocate)(const struct shmemi_place *place, size_t nbytes, void **object_p);
-    void (*free)(const struct shmemi_place *place, void *object);
-    /* A place without address, in the context that this thread has chosen, or else in the usual one of the device. 0 or
-     * -errno, logged. */
-    int (*here)(struct shmemi_place *place_p, int device);
-    /* Make in advance what streams and kernels that wait need in the context of the place. 0 or -errno, logged. */
-    int (*prepare)(const struct shmemi_place *place);
-    /* Wait until all streams have done what was enqueued. */
-    void (*drain)(void);
-    /* May kernels wait for other PEs? Not where several PEs use a device in turns (shmemi_memory_sharers): a kernel
-     * that waits keeps the device until the end of its turn, and the PE that it waits for cannot go on. */
-    bool (*kernels_may_wait)(void);
-    /* From now on kernels may wait for copies of the library: make everything that these need. No kernel waits yet. */
-    int (*make_ready)(void);
-};
-
-/* Operations that a kind enqueues in the program's streams. All functions return at once: they do not wait for the
- * stream. */
-struct shmemi_streams {
-    /* Check stream->handle, and fill in the rest. -errno, and a cause in reason, when nothing can be enqueued there. */
-    int (*open)(struct shmemi_stream *stream, char *reason, size_t reason_size);
-
-    /* A turn: the stream stops there until the turn is ended. turn_state: 0 when the stream has reached the turn,
-     * -EAGAIN before, another -errno when it never will. status: 0, or the -errno of the operation done during the
-     * turn. */
-    int (*turn_begin)(const struct shmemi_stream *stream, void **turn_p);
-    int (*turn_state)(void *turn);
-    void (*turn_end)(void *turn, int status);
-
-    /* Optional. A turn at which the stream does not stop: it copies GPU memory of the kind to page-locked host memory,
-     * and has reached the turn when that is done. -ENOTSUP, with nothing enqueued, when this stream cannot. */
-    int (*turn_begin_with_copy)(const struct shmemi_stream *stream, void *dest, const struct shmemi_place *source,
-                                size_t nbytes, void **turn_p);
-
-    const struct shmemi_stream_commands *commands; /* optional: NULL when turns are all that the kind has */
-};
-
 struct shmemi_memory {
     const char *name;
     const char *title; /* the name as users write it: "CUDA" */
@@ -396,13 +281,14 @@ struct shmemi_memory {
 };
 
 extern const struct shmemi_memory shmemi_memory_host;
-extern const struct shmemi_memory shmemi_memory_cuda;
-extern const struct shmemi_memory shmemi_memory_opencl;
+#define MEMORY_KIND(type, table, ...) extern const struct shmemi_memory shmemi_memory_##table;
+#include "gpu/memory_kinds.def"
 
 /* The kind with this OSHM_MEMTYPE_*, opened; NULL when this build or machine has none. */
 const struct shmemi_memory *shmemi_memory_of_type(int type);
 bool shmemi_memory_type_exists(int type);      /* is it an OSHM_MEMTYPE_*, whether opened or not? */
 const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
+const char *shmemi_memory_types(void);         /* all that a program can name: "OSHM_MEMTYPE_CUDA, ..." */
 
 const char *shmemi_memory_class_name(enum shmemi_memory_class class);
 /* Why other PEs cannot open memory of the class, and what to do; empty when they can. */

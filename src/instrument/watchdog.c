@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/thread/thread_start.h"
+#include "base/tuning.h"
 #include "base/wake/sleep.h"
 #include "gpu/thread_cores.h"
 #include "instrument/trace.h"
@@ -16,7 +17,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { LOOK_NS = 250000000, LISTS_MOST = 2 }; /* of streams and of kernels */
+enum { LISTS_MOST = 3 }; /* of streams, of kernels, of shmem_init */
 
 static struct {
     pthread_mutex_t lock;
@@ -57,7 +58,7 @@ static void sleep_a_while(void)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_NS;
+    until.tv_nsec += SHMEMI_WATCHDOG_LOOK_NS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     shmemi_sleep_until_or(&dog.changed, &dog.lock, has_to_stop, NULL, &until);
@@ -82,7 +83,7 @@ static void *run(void *argument)
 }
 
 /* With the lock held. */
-static bool start_once(void)
+static bool start_once(const char *what)
 {
     if (dog.runs || dog.has_failed)
         return dog.runs;
@@ -90,14 +91,13 @@ static bool start_once(void)
     int rc = shmemi_thread_create(&dog.thread, NULL, run, NULL);
     dog.runs = !rc;
     dog.has_failed = rc;
-    if (rc)
-        shmemi_warn("SHMEM_WATCHDOG: streams and kernels are not watched, since the thread for that cannot be started: "
-                    "%s%s",
+    if (rc && what)
+        shmemi_warn("SHMEM_WATCHDOG: %s are not watched, since the thread for that cannot be started: %s%s", what,
                     strerror(-rc), shmemi_remedy(-rc));
     return dog.runs;
 }
 
-bool shmemi_watchdog_call(shmemi_watchdog_look *look)
+bool shmemi_watchdog_call(shmemi_watchdog_look *look, const char *what)
 {
     int i = 0;
     pthread_mutex_lock(&dog.lock);
@@ -106,7 +106,7 @@ bool shmemi_watchdog_call(shmemi_watchdog_look *look)
     dog.look[i] = look;
     dog.is_called = true;
     pthread_cond_signal(&dog.changed);
-    const bool runs = start_once();
+    const bool runs = start_once(what);
     pthread_mutex_unlock(&dog.lock);
     return runs;
 }

@@ -46,6 +46,11 @@ bool shmemi_is_initialized(void)
     return library.depth > 0;
 }
 
+bool shmemi_is_forked_child(void)
+{
+    return library.is_child;
+}
+
 void shmemi_give_up(void)
 {
     if (shmemi_log_last_words)
@@ -64,7 +69,7 @@ static void introduce(void)
     if (!shmemi_settings.info)
         return;
     fprintf(stderr, "%s, settings:\n", PACKAGE_STRING);
-    shmemi_settings_print(stderr);
+    shmemi_settings_print(stderr, false);
 }
 
 /* Files and threads. UCX opens about 16 files, and some for each peer that it connects to; it aborts when it cannot. */
@@ -384,94 +389,4 @@ void shmemi_require_init(const char *routine)
         return;
     refuse_in_child(routine);
     shmemi_fatal("%s: called before shmem_init or after shmem_finalize", routine);
-}
-
-/* For what a child may ask, too: it tells which PE has forked it. */
-static void require_number(const char *routine)
-{
-    if (!library.is_child)
-        shmemi_require_init(routine);
-}
-
-SHMEMI_API(int, my_pe, (void))
-{
-    require_number("shmem_my_pe");
-    return shmemi_job.pe;
-}
-
-SHMEMI_API(int, n_pes, (void))
-{
-    require_number("shmem_n_pes");
-    return shmemi_job.n_pes;
-}
-
-SHMEMI_API_OLD(int, _my_pe, (void))
-{
-    require_number("_my_pe");
-    return shmemi_job.pe;
-}
-
-SHMEMI_API_OLD(int, _num_pes, (void))
-{
-    require_number("_num_pes");
-    return shmemi_job.n_pes;
-}
-
-SHMEMI_API_OLD(int, my_pe, (void))
-{
-    require_number("my_pe");
-    return shmemi_job.pe;
-}
-
-SHMEMI_API_OLD(int, num_pes, (void))
-{
-    require_number("num_pes");
-    return shmemi_job.n_pes;
-}
-
-SHMEMI_API(int, pe_accessible, (int pe))
-{
-    shmemi_require_init("shmem_pe_accessible");
-    return (unsigned)pe < (unsigned)shmemi_job.n_pes;
-}
-
-SHMEMI_API(int, addr_accessible, (const void *addr, int pe))
-{
-    shmemi_require_init("shmem_addr_accessible");
-    return (unsigned)pe < (unsigned)shmemi_job.n_pes && shmemi_region_of(addr);
-}
-
-void *shmemi_ptr(const void *dest, int pe)
-{
-    const struct shmemi_region *region = shmemi_region_of(dest);
-    const struct shmemi_view *view = region ? shmemi_region_near_view(region, pe) : NULL;
-    if (!view || !view->driver->is_direct || !view->place.memory->addresses)
-        return NULL;
-    return (void *)(view->place.address + (size_t)((const char *)dest - region->base));
-}
-
-SHMEMI_API(void *, ptr, (const void *dest, int pe))
-{
-    shmemi_require_init("shmem_ptr");
-    return shmemi_ptr(dest, pe);
-}
-
-SHMEMI_API(void, info_get_version, (int *major, int *minor))
-{
-    shmemi_require_pointer("shmem_info_get_version", "major", major);
-    shmemi_require_pointer("shmem_info_get_version", "minor", minor);
-    *major = SHMEM_MAJOR_VERSION;
-    *minor = SHMEM_MINOR_VERSION;
-}
-
-/* For profiling tools, which replace it [10.1.1]. */
-SHMEMI_API(void, pcontrol, (int level, ...))
-{
-    (void)level;
-}
-
-SHMEMI_API(void, info_get_name, (char *name))
-{
-    shmemi_require_pointer("shmem_info_get_name", "name", name);
-    strcpy(name, SHMEM_VENDOR_STRING);
 }

@@ -257,6 +257,7 @@ void shmemi_locks_quiet(void);
 void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);
+bool shmemi_is_forked_child(void); /* of a PE, and no PE itself */
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
 /* The meeting of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more

@@ -13,8 +13,9 @@
 
 #include <assert.h>
 
-static_assert(OSHM_MEMTYPE_CUDA == SHMEMI_MEMTYPE_CUDA && OSHM_MEMTYPE_OPENCL == SHMEMI_MEMTYPE_OPENCL,
-              "public and internal numbers must be the same");
+#define MEMORY_KIND(type, ...)                                                                                         \
+    static_assert(OSHM_MEMTYPE_##type == SHMEMI_MEMTYPE_##type, "public and internal numbers must be the same");
+#include "gpu/memory_kinds.def"
 
 SHMEMI_EXPORT void *shmmap(void *obj, size_t size, int type)
 {

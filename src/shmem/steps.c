@@ -1,68 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The steps of shmem_init: how long they take, and a thread that ends the PE when one takes for ever.
+ * The steps of shmem_init: how long they take, and the end of the PE when one takes for ever.
  */
 #include "shmem/steps.h"
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "base/thread/thread_start.h"
-#include "base/wake/sleep.h"
 #include "base/tuning.h"
 #include "instrument/watch.h"
+#include "instrument/watchdog.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
 
 static struct {
     const char *name[SHMEMI_INIT_STEPS_MAX];
     uint64_t begin[SHMEMI_INIT_STEPS_MAX + 1];
     int n;
-    pthread_mutex_t lock; /* of `n` and `is_over`, which the thread reads */
-    pthread_cond_t over;
-    bool is_over, is_watched;
-    pthread_t watcher;
+    pthread_mutex_t lock; /* of what the watchdog's thread reads */
 } steps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool are_over(const void *nothing)
+/* By the watchdog's thread. The settings are read meanwhile, so the limit is looked up each time. */
+static bool look(uint64_t now)
 {
-    (void)nothing;
-    return steps.is_over;
-}
-
-/* Returns false when the steps are over. The settings are read meanwhile, so the limit is looked up each time. */
-static bool wait_a_second(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec++;
-    return !shmemi_sleep_until_or(&steps.over, &steps.lock, are_over, NULL, &time);
-}
-
-static void *watch(void *argument)
-{
-    (void)argument;
     pthread_mutex_lock(&steps.lock);
-    while (wait_a_second()) {
-        uint64_t seconds = (shmemi_clock() - steps.begin[0]) / 1000000000u;
-        if (shmemi_settings.timeout && seconds > shmemi_settings.timeout + SHMEMI_INIT_GRACE_SECONDS)
-            shmemi_fatal("shmem_init has not ended within %zu s (SHMEM_TIMEOUT): it does not come back from this step: "
-                         "%s",
-                         shmemi_settings.timeout, steps.name[steps.n - 1]);
-    }
+    uint64_t seconds = (now - steps.begin[0]) / 1000000000u;
+    if (shmemi_settings.timeout && seconds > shmemi_settings.timeout + SHMEMI_INIT_GRACE_SECONDS)
+        shmemi_fatal("shmem_init has not ended within %zu s (SHMEM_TIMEOUT): it does not come back from this step: %s",
+                     shmemi_settings.timeout, steps.name[steps.n - 1]);
     pthread_mutex_unlock(&steps.lock);
-    return NULL;
-}
-
-static void start_watcher(void)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&steps.over, &attributes);
-    pthread_condattr_destroy(&attributes);
-    steps.is_watched = !shmemi_thread_create(&steps.watcher, NULL, watch, NULL);
+    return true;
 }
 
 void shmemi_step(const char *step)
@@ -78,9 +44,8 @@ void shmemi_step(const char *step)
 void shmemi_steps_begin(const char *step)
 {
     steps.n = 0;
-    steps.is_over = false;
     shmemi_step(step);
-    start_watcher();
+    shmemi_watchdog_call(look, NULL);
 }
 
 const char *shmemi_step_taken(int i, uint64_t *ns_p)
@@ -103,13 +68,6 @@ static void print_times(void)
 
 void shmemi_steps_end(void)
 {
-    pthread_mutex_lock(&steps.lock);
-    steps.is_over = true;
-    if (steps.is_watched)
-        pthread_cond_signal(&steps.over);
-    pthread_mutex_unlock(&steps.lock);
-    if (steps.is_watched)
-        pthread_join(steps.watcher, NULL);
-    steps.is_watched = false;
+    shmemi_watchdog_stop();
     print_times();
 }

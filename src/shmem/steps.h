@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The steps of shmem_init: how long each took, for SHMEM_LOG=debug, and a thread that ends a PE which does not come back
+ * The steps of shmem_init: how long each took, for SHMEM_LOG=debug, and the end of a PE which does not come back
  * from one. The library's own waits look at SHMEM_TIMEOUT themselves (bootstrap/deadline.h) and can say for whom they
  * wait; this is for calls of other libraries that hang, as those of PMIx do when the launcher hangs.
  */

@@ -2,10 +2,6 @@
  *
  * Teams [9.4]. All PEs of the parent make a team together: they agree on a free workspace, and then on whether all have
  * succeeded. If one PE fails, no PE gets a team.
- *
- * Where the specification leaves a choice: a triplet with a member outside the parent is an error on all PEs (9.4.6
- * also calls it undefined); a team with a negative stride has the reversed order of the parent; contexts that still
- * exist on a team are destroyed with it, private ones, too (9.5.2 calls this undefined).
  */
 #include "shmem/check/check.h"
 #include "shmem/team.h"
@@ -34,17 +30,9 @@ struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle
     shmemi_fatal("%s: %p is not a team, or was destroyed", routine, (void *)handle);
 }
 
-/* The team of a handle, for routines that may be called before shmem_init: NULL for SHMEM_TEAM_INVALID. */
-static struct shmemi_team *find_team(const char *routine, shmem_team_t handle)
-{
-    const bool is_fixed = handle == SHMEM_TEAM_INVALID || handle == SHMEM_TEAM_WORLD || handle == SHMEM_TEAM_SHARED;
-    return is_fixed ? shmemi_team_of(handle) : shmemi_require_team(routine, handle);
-}
-
 /* ---- Members ----------------------------------------------------------------------------------------------------- */
 
-/* Position of a PE of the world in a team, or -1. */
-static int position_of(const struct shmemi_team *team, int world_pe)
+int shmemi_team_position(const struct shmemi_team *team, int world_pe)
 {
     if (team->world_pes || team->stride == 0) {
         for (int i = 0; i < team->n_pes; i++)
@@ -146,16 +134,7 @@ static void close_team(struct shmemi_team *team)
     free(team->world_pes);
 }
 
-/* A team that this PE is to be a member of. */
-struct team_plan {
-    int start, stride, size;
-    const shmem_team_config_t *config;
-    long config_mask;
-};
-
-enum { PLANS_MAX = 2 }; /* made at the same time: the two axes of a grid */
-
-static bool is_member(const struct shmemi_team *parent, const struct team_plan *plan)
+static bool is_member(const struct shmemi_team *parent, const struct shmemi_team_plan *plan)
 {
     for (int i = 0; i < plan->size; i++)
         if (plan->start + i * plan->stride == parent->my_pe)
@@ -163,7 +142,7 @@ static bool is_member(const struct shmemi_team *parent, const struct team_plan *
     return false;
 }
 
-static shmem_team_config_t config_of(const struct team_plan *plan)
+static shmem_team_config_t config_of(const struct shmemi_team_plan *plan)
 {
     shmem_team_config_t config = {.num_contexts = 0};
     if (plan->config && (plan->config_mask & SHMEM_TEAM_NUM_CONTEXTS))
@@ -171,8 +150,8 @@ static shmem_team_config_t config_of(const struct team_plan *plan)
     return config;
 }
 
-static struct shmemi_team *make_team(const struct shmemi_team *parent, const struct team_plan *plan, unsigned slot,
-                                     uint64_t number)
+static struct shmemi_team *make_team(const struct shmemi_team *parent, const struct shmemi_team_plan *plan,
+                                     unsigned slot, uint64_t number)
 {
     struct shmemi_team *team = shmemi_pool_take(&pool);
     if (!team) {
@@ -182,7 +161,7 @@ static struct shmemi_team *make_team(const struct shmemi_team *parent, const str
     team->config = config_of(plan);
     int rc = set_members(team, parent, plan->start, plan->stride, plan->size);
     if (!rc) {
-        team->my_pe = position_of(team, shmemi_job.pe);
+        team->my_pe = shmemi_team_position(team, shmemi_job.pe);
         rc = open_team(team, slot, number);
     }
     if (!rc)
@@ -202,10 +181,10 @@ static void unmake(struct shmemi_team *team, unsigned slot)
 }
 
 /* Make the team of each plan that has this PE as a member, in the plan's slot. 0, or -ENOMEM if one cannot be made. */
-static int make_own_teams(struct shmemi_team *parent, const struct team_plan *plans, const unsigned *slots, unsigned n,
-                          shmem_team_t *made)
+static int make_own_teams(struct shmemi_team *parent, const struct shmemi_team_plan *plans, const unsigned *slots,
+                          unsigned n, shmem_team_t *made)
 {
-    uint64_t numbers[PLANS_MAX];
+    uint64_t numbers[SHMEMI_TEAM_PLANS];
     for (unsigned i = 0; i < n; i++)
         numbers[i] = shmemi_team_slot_number(slots[i]);
     int rc = shmemi_collective_agree(parent, SHMEMI_AGREE_MAX, numbers, n);
@@ -228,12 +207,10 @@ static int agree_on_success(struct shmemi_team *parent, int rc)
     return succeeded ? 0 : -ENOMEM;
 }
 
-/* Make a team of each plan, each in a slot of its own. Members of the parent with the same plan form a team; on others made[i]
- * stays SHMEM_TEAM_INVALID. Collective over the parent; returns 0 on all PEs, or an error on all. */
-static int make_teams(const char *routine, struct shmemi_team *parent, const struct team_plan *plans, unsigned n,
+int shmemi_teams_make(const char *routine, struct shmemi_team *parent, const struct shmemi_team_plan *plans, unsigned n,
                       shmem_team_t *made)
 {
-    unsigned slots[PLANS_MAX];
+    unsigned slots[SHMEMI_TEAM_PLANS];
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_RUNTIME};
     shmemi_call_begin(&call);
     int rc = shmemi_team_reserve_slots(parent, n, slots);
@@ -258,7 +235,7 @@ static void destroy_contexts(struct shmemi_team *team)
         shmemi_context_free(team->contexts);
 }
 
-static void destroy(struct shmemi_team *team)
+void shmemi_team_destroy(struct shmemi_team *team)
 {
     unsigned slot = team->slot;
     destroy_contexts(team);
@@ -358,7 +335,7 @@ void shmemi_teams_quiet(void)
 void shmemi_teams_close(void)
 {
     while (teams.made)
-        destroy(teams.made);
+        shmemi_team_destroy(teams.made);
     destroy_contexts(&shmemi_team_world);
     destroy_contexts(&shmemi_team_shared);
     close_team(&shmemi_team_shared);
@@ -386,115 +363,4 @@ void shmemi_team_remove_context(struct shmemi_ctx *ctx)
         ctx->next->link = ctx->link;
     atomic_fetch_sub(&shmemi_n_contexts, 1);
     pthread_mutex_unlock(&teams.lock);
-}
-
-/* ---- The public routines ----------------------------------------------------------------------------------------- */
-
-SHMEMI_API(int, team_my_pe, (shmem_team_t team))
-{
-    const struct shmemi_team *found = find_team("shmem_team_my_pe", team);
-    return found ? found->my_pe : -1;
-}
-
-SHMEMI_API(int, team_n_pes, (shmem_team_t team))
-{
-    const struct shmemi_team *found = find_team("shmem_team_n_pes", team);
-    return found ? found->n_pes : -1;
-}
-
-SHMEMI_API(int, team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
-{
-    const struct shmemi_team *found = find_team("shmem_team_get_config", team);
-    if (!found)
-        return -1;
-    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS) {
-        shmemi_require_pointer("shmem_team_get_config", "config", config);
-        config->num_contexts = found->config.num_contexts;
-    }
-    return 0;
-}
-
-SHMEMI_API(int, team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
-{
-    const struct shmemi_team *source = find_team("shmem_team_translate_pe", src_team);
-    const struct shmemi_team *dest = find_team("shmem_team_translate_pe", dest_team);
-    if (!source || !dest || src_pe < 0 || src_pe >= source->n_pes)
-        return -1;
-    return position_of(dest, shmemi_team_world_pe(source, src_pe));
-}
-
-static bool is_valid_triplet(const struct shmemi_team *parent, int start, int stride, int size)
-{
-    if (size < 1 || start < 0 || start >= parent->n_pes || (stride == 0 && size > 1))
-        return false;
-    long last = start + (long)(size - 1) * stride;
-    return last >= 0 && last < parent->n_pes;
-}
-
-SHMEMI_API(int, team_split_strided,
-           (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
-            long config_mask, shmem_team_t *new_team))
-{
-    shmemi_require_pointer("shmem_team_split_strided", "new_team", new_team);
-    *new_team = SHMEM_TEAM_INVALID;
-    if (parent_team == SHMEM_TEAM_INVALID)
-        return -1;
-    struct shmemi_team *parent = shmemi_require_team("shmem_team_split_strided", parent_team);
-    shmemi_check_equal(
-        "shmem_team_split_strided", parent,
-        SHMEMI_ARGUMENTS({"start", (uint64_t)start}, {"stride", (uint64_t)stride}, {"size", (uint64_t)size}));
-    if (!is_valid_triplet(parent, start, stride, size))
-        return -1;
-    struct team_plan plan = {start, stride, size, config, config_mask};
-    return make_teams("shmem_team_split_strided", parent, &plan, 1, new_team);
-}
-
-/* PE i of the parent has the coordinates x = i mod xrange and y = i / xrange. The teams of the x axis share a slot,
- * since no PE is in two of them; those of the y axis likewise. */
-SHMEMI_API(int, team_split_2d,
-           (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
-            shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask,
-            shmem_team_t *yaxis_team))
-{
-    shmem_team_t made[2] = {SHMEM_TEAM_INVALID, SHMEM_TEAM_INVALID};
-    shmemi_require_pointer("shmem_team_split_2d", "xaxis_team", xaxis_team);
-    shmemi_require_pointer("shmem_team_split_2d", "yaxis_team", yaxis_team);
-    *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
-    if (parent_team == SHMEM_TEAM_INVALID || xrange < 1)
-        return -1;
-    struct shmemi_team *parent = shmemi_require_team("shmem_team_split_2d", parent_team);
-    shmemi_check_equal("shmem_team_split_2d", parent, SHMEMI_ARGUMENTS({"xrange", (uint64_t)xrange}));
-    const int n = parent->n_pes, width = xrange < n ? xrange : n;
-    const int x = parent->my_pe % width, y = parent->my_pe / width;
-    struct team_plan plans[2] = {
-        {y * width, 1, n - y * width < width ? n - y * width : width, xaxis_config, xaxis_mask},
-        {x, width, (n - x + width - 1) / width, yaxis_config, yaxis_mask},
-    };
-    int rc = make_teams("shmem_team_split_2d", parent, plans, 2, made);
-    if (rc)
-        return rc;
-    *xaxis_team = made[0];
-    *yaxis_team = made[1];
-    return 0;
-}
-
-SHMEMI_API(void, team_destroy, (shmem_team_t team))
-{
-    if (team == SHMEM_TEAM_INVALID)
-        return;
-    shmemi_require_init("shmem_team_destroy");
-    if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
-        shmemi_fatal("shmem_team_destroy: a predefined team cannot be destroyed");
-    struct shmemi_team *found = shmemi_require_team("shmem_team_destroy", team);
-    shmemi_team_stream_drain(found);
-    shmemi_sync_in("shmem_team_destroy", found, false);
-    destroy(found);
-}
-
-SHMEMI_API(void *, team_ptr, (shmem_team_t team, const void *dest, int pe))
-{
-    const struct shmemi_team *found = find_team("shmem_team_ptr", team);
-    if (!found || pe < 0 || pe >= found->n_pes)
-        return NULL;
-    return shmemi_ptr(dest, shmemi_team_world_pe(found, pe));
 }

@@ -95,6 +95,27 @@ void shmemi_teams_close(void);
  * SHMEM_TEAM_INVALID. */
 struct shmemi_team *shmemi_require_team(const char *routine, shmem_team_t handle);
 
+/* Position of a PE of the world in a team, or -1. */
+int shmemi_team_position(const struct shmemi_team *team, int world_pe);
+
+/* ---- Making and destroying ---------------------------------------------------------------------------------------- */
+
+/* A team that this PE is to be a member of: PEs of the parent. */
+struct shmemi_team_plan {
+    int start, stride, size;
+    const shmem_team_config_t *config;
+    long config_mask;
+};
+
+enum { SHMEMI_TEAM_PLANS = 2 }; /* made at the same time: the two axes of a grid */
+
+/* Make a team of each plan, each in a slot of its own. Members of the parent with the same plan form a team; on others
+ * made[i] stays SHMEM_TEAM_INVALID. Collective over the parent; returns 0 on all PEs, or an error on all. */
+int shmemi_teams_make(const char *routine, struct shmemi_team *parent, const struct shmemi_team_plan *plans, unsigned n,
+                      shmem_team_t *made);
+/* After the team's last sync. */
+void shmemi_team_destroy(struct shmemi_team *team);
+
 /* ---- Slots of workspaces (shmem/team_slots.c). Any thread. ------------------------------------------------------- */
 
 /* Make all slots free, and reset the numbers of their collectives. */

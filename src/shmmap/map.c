@@ -86,7 +86,8 @@ static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
     if (!shmemi_memory_type_exists(attempt->type)) {
-        note_refusal(attempt, -EINVAL, "the type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
+        snprintf(reason, sizeof reason, "the type is none of %s", shmemi_memory_types());
+        note_refusal(attempt, -EINVAL, reason);
         return;
     }
     attempt->memory = shmemi_memory_of_type(attempt->type);
@@ -312,7 +313,6 @@ static int carry_out(struct attempt *attempt)
     const bool is_agreed = !rc;
     if (is_agreed) {
         pin_staging(attempt->memory);
-        shmemi_drivers_measure_copies(&attempt->region->place, attempt->size);
         attach(attempt);
         rc = agree(attempt);
     }

@@ -344,7 +344,7 @@ static void print_routes(void)
 static void print_settings(void)
 {
     printf("\nsettings (environment variables), present value first:\n");
-    shmemi_settings_print(stdout);
+    shmemi_settings_print(stdout, false);
 }
 
 static void print_memory(void)

@@ -48,12 +48,12 @@ static void print_allowed(const char *allowed)
     puts(".");
 }
 
-static void print_list(bool tuning)
+static void print_list(void)
 {
     struct shmemi_setting_info info;
     puts(".Bl -tag -width Ds");
     for (int i = 0; shmemi_setting_at(i, &info); i++) {
-        if (info.tuning != tuning)
+        if (info.tuning)
             continue;
         printf(".It Ev %s\n", info.name);
         print_text(info.meaning);
@@ -69,13 +69,11 @@ void oshinfo_settings_man(void)
     const char *alias, *name;
     fputs(head, stdout);
     puts(".Sh ENVIRONMENT");
-    print_list(false);
+    print_list();
     puts(".Ss Other names");
     puts(".Bl -tag -width Ds");
     for (int i = 0; shmemi_setting_alias_at(i, &alias, &name); i++)
         printf(".It Ev %s\nis read when\n.Ev %s\nis not set.\n", alias, name);
     puts(".El");
-    puts(".Ss For tuning and tests\nThe library chooses these well by itself.");
-    print_list(true);
     fputs(tail, stdout);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshinfo --tuning: the constants by which the library chooses, from the rows of tuning.def.
+ * oshinfo --tuning: the settings that users have no reason to touch, and the constants by which the library chooses, from
+ * the rows of settings.def and tuning.def.
  */
 #include "tools/oshinfo.h"
 
 #include "base/thread/patience.h"
+#include "base/settings.h"
 #include "base/tuning.h"
 
 #include <stdio.h>
@@ -72,8 +74,29 @@ static void print_waits(void)
     }
 }
 
+/* Variables by which programs of the library talk to each other; no program of a user has to set them. */
+static const struct {
+    const char *name, *meaning;
+} variables[] = {
+    {"MAPSHMEM_LAUNCHER", "the launcher that oshrun uses: oshrun(1)"},
+    {"MAPSHMEM_BOUND_TO", "set by oshrun under Hydra: what it has asked the PEs to be bound to"},
+    {"MAPSHMEM_MACHINE", "hosts that have the same text here are one machine, whose devices their PEs share"},
+    {"MAPSHMEM_TELL_END", "set by oshrun under Slurm: the PE that ends the job writes a line for it"},
+};
+
+static void print_settings(void)
+{
+    puts("settings for tests and measurements, which are chosen well without them:");
+    shmemi_settings_print(stdout, true);
+    puts("\nvariables of the commands:");
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        printf("  %-22s %s\n", variables[i].name, variables[i].meaning);
+}
+
 void oshinfo_tuning(void)
 {
+    print_settings();
+    putchar('\n');
     print_constants();
     print_waits();
 }

@@ -14,10 +14,9 @@
 #include "base/thread/biased_lock.h"
 #include "base/likely.h"
 #include "gpu/memory.h"
-
-#include "transport/sockets/mailbox.h"
 #include "transport/pending.h"
 #include "transport/progress.h"
+#include "transport/sockets/mailbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,6 +11,7 @@
 #include "base/thread/thread_start.h"
 #include "gpu/thread_cores.h"
 #include "instrument/measure.h"
+#include "instrument/watchdog.h"
 #include "transport/drivers/table.h"
 #include "transport/progress.h"
 #include "transport/threads.h"
@@ -29,11 +30,11 @@ static size_t copy_bytes;
 struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes);
 struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes)
 {
-    struct shmemi_device_ring *ring = NULL;
+    const struct shmemi_device_agent *agent;
     const struct shmemi_place user = {.object = (char *)all_copies + pe};
     copies = all_copies;
     copy_bytes = nbytes;
-    return shmemi_device_ring(&user, is_served, &ring) ? NULL : ring;
+    return shmemi_device_ring(&user, is_served, &agent) ? NULL : agent->for_kernels;
 }
 
 static void update(char *word, const struct shmemi_amo *amo, char *reply)
@@ -164,6 +165,21 @@ int shmemi_collect_session_begin(struct shmemi_context *context, size_t expected
 void shmemi_collect_close(struct shmemi_context *context)
 {
     (void)context;
+}
+
+int shmemi_device_waits_open(struct shmemi_device_agent *agent)
+{
+    (void)agent;
+    return 0;
+}
+
+void shmemi_device_waits_close(struct shmemi_device_agent *agent)
+{
+    (void)agent;
+}
+
+void shmemi_watchdog_stop(void)
+{
 }
 
 _Thread_local struct shmemi_call *shmemi_present_call;

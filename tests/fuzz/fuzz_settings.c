@@ -83,7 +83,7 @@ static void check_settings(void)
     ALWAYS(s->map_window >= (size_t)64 << 20 && s->map_window <= (size_t)16 << 40);
     ALWAYS(s->symmetric_size < s->map_window && s->stats <= 2 && s->copy_threads <= 32);
     ALWAYS((unsigned)s->log <= SHMEMI_LOG_DEBUG && (unsigned)s->gpu_route <= SHMEMI_ROUTE_NAIVE);
-    ALWAYS((unsigned)s->bootstrap <= SHMEMI_BOOTSTRAP_SINGLE);
+    ALWAYS((unsigned)s->bootstrap <= SHMEMI_BOOTSTRAP_MPI_FILE);
 }
 
 static void print_settings(void)
@@ -91,7 +91,8 @@ static void print_settings(void)
     static char text[1 << 16];
     FILE *stream = fmemopen(text, sizeof text, "w");
     ALWAYS(stream);
-    shmemi_settings_print(stream);
+    shmemi_settings_print(stream, false);
+    shmemi_settings_print(stream, true);
     shmemi_settings_print_page(stream);
     fclose(stream);
 }

@@ -12,5 +12,5 @@ CUresult fake_unsupported(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-#define STUB(_name) extern __typeof__(_name) _name __attribute__((weak, alias("fake_unsupported")));
-SHMEMI_CUDA_FUNCTIONS(STUB)
+#define STUB(_name, ...) extern __typeof__(_name) _name __attribute__((weak, alias("fake_unsupported")));
+SHMEMI_CUDA_FUNCTIONS(STUB, STUB)

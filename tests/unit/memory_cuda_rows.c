@@ -9,7 +9,7 @@
 #include "cuda_user.h"
 #include "gpu/device/gpu_context.h"
 #include "gpu/device/gpu_copies.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 
 #include <errno.h>
 
@@ -204,14 +204,14 @@ static void check_without_lists(const struct pair *pair)
     const struct layout layout = {4, 8, {.width = 4, .rows = 5000, .dest_pitch = 12, .source_pitch = 20}};
     struct shmemi_list *taken[SPARE_LISTS];
     int n = 0;
-    while (n < SPARE_LISTS && (taken[n] = shmemi_gpu_list_take(&pair->dest)))
+    while (n < SPARE_LISTS && (taken[n] = shmemi_kernel_list_take(&pair->dest)))
         n++;
     CHECK(n > 0 && n < SPARE_LISTS);
     CHECK(shmemi_gpu_rows_copy(&pair->dest, &pair->source, &layout.shape) == -ENOTSUP);
     make_expected(&layout);
     check_way(&ways[0], pair, &layout);
     while (n > 0)
-        shmemi_gpu_list_give(taken[--n]);
+        shmemi_kernel_list_give(taken[--n]);
 }
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */

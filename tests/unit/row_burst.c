@@ -6,7 +6,7 @@
 #include "transport/collect/hold_back.h"
 
 #include "transport/collect/held.h"
-#include "transport/collect/thresholds.h"
+#include "base/tuning.h"
 #include "transport/drivers/table.h"
 #include "transport/request.h"
 #include "unit.h"

@@ -31,7 +31,7 @@ static int look(bool is_secure)
         return SKIPPED; /* the file system of the copy does not let it be set-uid */
     shmemi_settings_preview();
     CHECK(!shmemi_settings.trace[0] == is_secure);
-    CHECK(!shmemi_settings.mpi_module[0] == is_secure);
+    CHECK(!shmemi_settings_mpi_module()[0] == is_secure);
     CHECK(shmemi_settings.timeout == 7);
     return 0;
 }
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     if (argc == 2)
         return look(!strcmp(argv[1], "secure"));
     setenv("SHMEM_TRACE", "/tmp/trace.json", 1);
-    setenv("SHMEM_MPI_MODULE", "/tmp/module.so", 1);
+    setenv("SHMEM_BOOTSTRAP", "mpi:/tmp/module.so", 1);
     setenv("SHMEM_TIMEOUT", "7", 1);
     CHECK(look(false) == 0);
     if (geteuid())

@@ -103,13 +103,12 @@ static void check_aliases(void)
 /* Before the PE is known: what is valid counts, what is not waits for its report. */
 static void check_preview(void)
 {
-    setenv("SHMEM_BOOTSTRAP", "pmi", 1);
-    setenv("SHMEM_MPI_MODULE", "/some/module.so", 1);
+    setenv("SHMEM_BOOTSTRAP", "mpi:/some/module.so", 1);
     setenv("SHMEM_TIMEOUT", "soon", 1);
     setenv("SHMEM_NO_SUCH", "1", 1);
     shmemi_settings_preview();
-    CHECK(shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_PMI);
-    CHECK(!strcmp(shmemi_settings.mpi_module, "/some/module.so"));
+    CHECK(shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_MPI_FILE);
+    CHECK(!strcmp(shmemi_settings_mpi_module(), "/some/module.so"));
     CHECK(shmemi_settings.timeout == 60);
     setenv("SHMEM_BOOTSTRAP", "p", 1);
     shmemi_settings_preview();
@@ -259,9 +258,23 @@ static void check_choices(void)
 {
     check_choice("SHMEM_LOG", &shmemi_settings.log, "error|warn|info|debug", SHMEMI_LOG_DEBUG);
     check_choice("SHMEM_GPU_ROUTE", &shmemi_settings.gpu_route, "auto|ipc|shadow|gdr|staged|naive", SHMEMI_ROUTE_NAIVE);
-    check_choice("SHMEM_BOOTSTRAP", &shmemi_settings.bootstrap, "auto|pmix|mpi|pmi|single", SHMEMI_BOOTSTRAP_SINGLE);
     check_choice("SHMEM_YIELD", &shmemi_settings.yield, "auto|0|1", SHMEMI_YIELD_ALWAYS);
     check_choice("SHMEM_STREAM_PUT", &shmemi_settings.stream_put, "auto|engine|kernel", SHMEMI_STREAM_PUT_KERNEL);
+}
+
+/* One word of the bootstrap takes a file. */
+static void check_bootstrap(void)
+{
+    static const char *const words[] = {"auto", "pmix", "mpi", "pmi", "single", "mpi:x"};
+    for (int i = 0; i <= SHMEMI_BOOTSTRAP_MPI_FILE; i++) {
+        setenv("SHMEM_BOOTSTRAP", words[i], 1);
+        CHECK(shmemi_settings_read() == 0 && shmemi_settings.bootstrap == i);
+        CHECK(!strcmp(shmemi_settings_mpi_module(), i == SHMEMI_BOOTSTRAP_MPI_FILE ? "x" : ""));
+    }
+    check_refused("SHMEM_BOOTSTRAP", "mpi:");
+    CHECK(strstr(report, "auto|pmix|mpi|pmi|single|mpi:FILE"));
+    check_refused("SHMEM_BOOTSTRAP", "single,");
+    check_refused("SHMEM_BOOTSTRAP", "");
 }
 
 static void check_flag(const char *name, const int *field)
@@ -284,7 +297,7 @@ static void check_flags_and_texts(void)
     check_flag("SHMEM_CHECK", &shmemi_settings.check);
     check_flag("SHMEM_CHECK_TYPES", &shmemi_settings.check_types);
     CHECK(shmemi_settings_read() == 0);
-    CHECK(!*shmemi_settings.trace && !*shmemi_settings.mpi_module && !*shmemi_settings.collective);
+    CHECK(!*shmemi_settings.trace && !*shmemi_settings_mpi_module() && !*shmemi_settings.collective);
     setenv("SHMEM_TRACE", "a b", 1);
     setenv("SHMEM_INFO", "0", 1); /* set at all counts */
     setenv("SHMEM_VERSION", "", 1);
@@ -322,6 +335,18 @@ static void check_far_names(void)
     }
 }
 
+/* A setting that is now part of another one is refused by a line that says of which. */
+static void check_replaced(void)
+{
+    setenv("SHMEM_MPI_MODULE", "/some/module.so", 1);
+    CHECK(read_and_capture() == -EINVAL);
+    check_lines("SHMEM_MPI_MODULE", "use SHMEM_BOOTSTRAP=mpi:FILE", 1);
+    setenv("SHMEM_STRICT", "0", 1);
+    CHECK(read_and_capture() == 0);
+    check_lines("SHMEM_MPI_MODULE", "use SHMEM_BOOTSTRAP=mpi:FILE", 1);
+    clear_environment();
+}
+
 static void check_unknown(void)
 {
     check_refused("SHMEM_SYMETRIC_SIZE", ""); /* the value does not matter */
@@ -333,31 +358,52 @@ static void check_unknown(void)
     clear_environment();
     check_near_names();
     check_far_names();
+    check_replaced();
     setenv("SHMEMX", "1", 1); /* not ours */
     CHECK(read_and_capture() == 0 && !report[0]);
     unsetenv("SHMEMX");
 }
 
-/* Every setting is in the list that SHMEM_INFO and oshinfo print. */
+static void check_internal(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    enum { USER, INTERNAL };
+    shmemi_settings_print(stream, true);
+    fclose(stream);
+#define SETTING(field, name, type, allowed, value, audience, meaning)                                                  \
+    CHECK((strstr(text, "  " name " ") && strstr(text, meaning)) == (audience == INTERNAL));
+#include "base/settings.def"
+#undef SETTING
+    free(text);
+}
+
+/* The list that SHMEM_INFO and oshinfo print has the settings for users, and what else is set; the other list, of oshinfo
+ * --tuning, has the rest. */
 static void check_print(void)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     setenv("SHMEM_NODE_SIZE", "17", 1);
-    shmemi_settings_print(stream);
+    setenv("SHMEM_GPU_BATCH", "18", 1);
+    shmemi_settings_print(stream, false);
     fclose(stream);
+    enum { USER, INTERNAL };
 #define SETTING(field, name, type, allowed, value, audience, meaning)                                                  \
-    CHECK(strstr(text, name " ") && strstr(text, meaning));
+    CHECK((strstr(text, "  " name " ") && strstr(text, meaning)) ==                                                    \
+          (audience == USER || !strcmp(name, "SHMEM_GPU_BATCH")));
 #include "base/settings.def"
 #undef SETTING
-    CHECK(strstr(text, " 17 "));
-    CHECK(strstr(text, "[2 to 64]\n") && strstr(text, "[0 or more]\n") && strstr(text, "[auto|0|1]\n"));
+    CHECK(strstr(text, " 17 ") && strstr(text, " 18 "));
+    CHECK(strstr(text, "[2 to 64]\n") && strstr(text, "[0 or more]\n") && strstr(text, "[auto|bound]\n"));
     free(text);
+    check_internal();
     clear_environment();
 }
 
-/* The page has a row for every setting; those for tuning come after the others. */
+/* The page has a row for every setting for users. */
 static void check_page(void)
 {
     char *text = NULL;
@@ -365,15 +411,15 @@ static void check_page(void)
     FILE *stream = open_memstream(&text, &size);
     shmemi_settings_print_page(stream);
     fclose(stream);
-    const char *tuning = strstr(text, "## For tuning and tests"), *row;
-    enum { USER, TUNING };
+    const char *row;
+    enum { USER, INTERNAL };
 #define SETTING(field, name, type, allowed, value, audience, meaning)                                                  \
     row = strstr(text, "\n| `" name "` | ");                                                                           \
-    CHECK(row && (row > tuning) == (audience == TUNING) && strstr(row, " | " meaning " |\n"));
+    CHECK((row == NULL) == (audience == INTERNAL) && (!row || strstr(row, " | " meaning " |\n")));
 #include "base/settings.def"
 #undef SETTING
     CHECK(strstr(text, "| `SHMEM_STAGING_SLOTS` | 8 | 2 to 64 | "));
-    CHECK(strstr(text, "| `SHMEM_YIELD` | auto | auto, 0, 1 | "));
+    CHECK(strstr(text, "| `SHMEM_THREAD_CORES` | auto | auto, bound | "));
     CHECK(strstr(text, "| `SHMEM_TRACE` | not set | any text | "));
     CHECK(strstr(text, "- `SMA_SYMMETRIC_SIZE` is read when `SHMEM_SYMMETRIC_SIZE` is not set\n"));
     free(text);
@@ -390,6 +436,7 @@ int main(void)
     check_wrong_values();
     check_borders();
     check_choices();
+    check_bootstrap();
     check_flags_and_texts();
     check_unknown();
     check_print();

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <utlist.h>
@@ -36,8 +37,11 @@ static int check_config(const struct shmemi_space_config *config)
         return refuse_config("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
     if ((unsigned)config->lifetime >= SHMEMI_LIFETIMES)
         return refuse_config("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
-    if (!shmemi_memory_type_exists(config->memory_type))
-        return refuse_config("the memory type is none of OSHM_MEMTYPE_CUDA, OSHM_MEMTYPE_OPENCL");
+    if (!shmemi_memory_type_exists(config->memory_type)) {
+        char cause[128];
+        snprintf(cause, sizeof cause, "the memory type is none of %s", shmemi_memory_types());
+        return refuse_config(cause);
+    }
     if (!config->buffer && config->memory_type == SHMEMI_MEMTYPE_OPENCL)
         return refuse_config("OpenCL needs a buffer: kernels reach only memory that they are given");
     if (config->buffer && config->technique == SHMEMI_TECHNIQUE_BASE)

@@ -8,7 +8,7 @@
 #include "gpu/copy_pool.h"
 #include "gpu/cuda/cuda_calls.h"
 #include "gpu/device/gpu_copies.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
 #include "gpu/device/timing.h"
@@ -342,14 +342,6 @@ static const char *cuda_handicap(const struct shmemi_allocation *allocation)
                                      : "the library was built without device kernels: build where nvcc is";
 }
 
-static void cuda_make_current(const struct shmemi_place *place)
-{
-    const struct shmemi_gpu_context *context = place->object;
-    CUcontext current = NULL;
-    if (!shmemi_gpu.is_over && shmemi_cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current)
-        shmemi_cuda.cuCtxPushCurrent(context->context);
-}
-
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 static void cuda_close(void)
@@ -367,7 +359,7 @@ static void cuda_close(void)
 static const struct shmemi_addresses cuda_addresses = {
     .claim = cuda_claim,
     .adopt = cuda_adopt,
-    .make_current = cuda_make_current,
+    .make_current = shmemi_gpu_make_current,
 };
 
 const struct shmemi_memory shmemi_memory_cuda = {
@@ -395,7 +387,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .addresses = &cuda_addresses,
     .bursts = &shmemi_gpu_bursts,
     .channels = &shmemi_gpu_channels,
-    .lists = &shmemi_gpu_list_table,
+    .lists = &shmemi_kernel_list_table,
     .agents = &shmemi_gpu_agents,
     .sharing = &shmemi_cuda_sharing,
     .pinning = &shmemi_gpu_pinning,

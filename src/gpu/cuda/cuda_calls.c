@@ -7,55 +7,6 @@
 
 #include <string.h>
 
-/* X(name in the table, function of the driver) */
-#define SHARED_CALLS(X)                                                                                                \
-    X(device_count, cuDeviceGetCount)                                                                                  \
-    X(device_get, cuDeviceGet)                                                                                         \
-    X(device_uuid, cuDeviceGetUuid)                                                                                    \
-    X(primary_state, cuDevicePrimaryCtxGetState)                                                                       \
-    X(primary_retain, cuDevicePrimaryCtxRetain)                                                                        \
-    X(primary_release, cuDevicePrimaryCtxRelease)                                                                      \
-    X(context_current, cuCtxGetCurrent)                                                                                \
-    X(context_device, cuCtxGetDevice)                                                                                  \
-    X(context_push, cuCtxPushCurrent)                                                                                  \
-    X(context_pop, cuCtxPopCurrent)                                                                                    \
-    X(context_synchronize, cuCtxSynchronize)                                                                           \
-    X(priority_range, cuCtxGetStreamPriorityRange)                                                                     \
-    X(allocate, cuMemAlloc)                                                                                            \
-    X(free, cuMemFree)                                                                                                 \
-    X(fill, cuMemsetD8)                                                                                                \
-    X(fill_async, cuMemsetD8Async)                                                                                     \
-    X(addresses_reserve, cuMemAddressReserve)                                                                          \
-    X(addresses_free, cuMemAddressFree)                                                                                \
-    X(host_allocate, cuMemHostAlloc)                                                                                   \
-    X(host_free, cuMemFreeHost)                                                                                        \
-    X(host_register, cuMemHostRegister)                                                                                \
-    X(host_unregister, cuMemHostUnregister)                                                                            \
-    X(stream_create, cuStreamCreate)                                                                                   \
-    X(stream_create_with_priority, cuStreamCreateWithPriority)                                                         \
-    X(stream_destroy, cuStreamDestroy)                                                                                 \
-    X(stream_synchronize, cuStreamSynchronize)                                                                         \
-    X(stream_query, cuStreamQuery)                                                                                     \
-    X(stream_context, cuStreamGetCtx)                                                                                  \
-    X(stream_priority, cuStreamGetPriority)                                                                            \
-    X(stream_wait_event, cuStreamWaitEvent)                                                                            \
-    X(capture_mode_exchange, cuThreadExchangeStreamCaptureMode)                                                        \
-    X(event_create, cuEventCreate)                                                                                     \
-    X(event_destroy, cuEventDestroy)                                                                                   \
-    X(event_record, cuEventRecord)                                                                                     \
-    X(event_query, cuEventQuery)                                                                                       \
-    X(event_elapsed, cuEventElapsedTime)                                                                               \
-    X(event_synchronize, cuEventSynchronize)                                                                           \
-    X(copy_in, cuMemcpyHtoDAsync)                                                                                      \
-    X(copy_out, cuMemcpyDtoHAsync)                                                                                     \
-    X(copy_within, cuMemcpyDtoDAsync)                                                                                  \
-    X(copy_across, cuMemcpyPeerAsync)                                                                                  \
-    X(copy_any, cuMemcpyAsync)                                                                                         \
-    X(module_load, cuModuleLoadData)                                                                                   \
-    X(module_unload, cuModuleUnload)                                                                                   \
-    X(module_function, cuModuleGetFunction)                                                                            \
-    X(launch, cuLaunchKernel)
-
 _Static_assert(sizeof(CUdeviceptr) == sizeof(uintptr_t) && sizeof(CUdevice) == sizeof(int) &&
                    sizeof(CUresult) == sizeof(int) && sizeof(CUstreamCaptureMode) == sizeof(int) &&
                    sizeof(CUuuid) == 16,
@@ -70,27 +21,13 @@ _Static_assert((int)SHMEMI_GPU_STREAM_NON_BLOCKING == (int)CU_STREAM_NON_BLOCKIN
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
-static int errno_of(int result)
-{
-    return shmemi_cuda_errno((CUresult)result);
-}
-
-static const char *error_text(int result)
-{
-    return shmemi_cuda_error_text((CUresult)result);
-}
-
-static int failed(int result, const char *call)
-{
-    return shmemi_cuda_failed((CUresult)result, call);
-}
-
 #define STRING(_text) #_text
-#define NAMES(_name, _function) {#_name, STRING(_function)},
+#define NO_NAME(_function)
+#define NAME(_function, _slot) {#_slot, STRING(_function)},
 static const struct {
     const char *own, *driver;
 } names[] = {
-    SHARED_CALLS(NAMES) /* */
+    SHMEMI_CUDA_FUNCTIONS(NO_NAME, NAME) /* */
     {"address_id", "cuPointerGetAttribute"},
     {"address_owner", "cuPointerGetAttributes"},
     {"copy_shape", "cuMemcpy2DAsync or cuMemcpy3DAsync"},
@@ -265,18 +202,19 @@ static int launch_early(void *function, unsigned blocks, unsigned threads, int p
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
-#define TAKE(_name, _function) ._name = (__typeof__(shmemi_gpu._name))shmemi_cuda._function,
+#define LEAVE(_function)
+#define TAKE(_function, _slot) ._slot = (__typeof__(shmemi_gpu._slot))shmemi_cuda._function,
 
 void shmemi_cuda_calls_fill(void)
 {
     shmemi_gpu = (struct shmemi_gpu_calls){
-        SHARED_CALLS(TAKE) /* */
+        SHMEMI_CUDA_FUNCTIONS(LEAVE, TAKE) /* */
             .memory = &shmemi_memory_cuda,
         .is_over = shmemi_gpu.is_over,
         .kernels = shmemi_kernels_image_size ? shmemi_kernels_image : NULL,
-        .errno_of = errno_of,
-        .error_text = error_text,
-        .failed = failed,
+        .errno_of = shmemi_cuda_errno,
+        .error_text = shmemi_cuda_error_text,
+        .failed = shmemi_cuda_failed,
         .device_abilities = device_abilities,
         .has_native_atomics = has_native_atomics,
         .runs_processes_beside = shmemi_cuda_uses_mps,

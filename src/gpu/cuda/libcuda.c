@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define STRING(_text) #_text
-#define SYMBOL(_name) {STRING(_name), offsetof(struct shmemi_cuda, _name)},
+#define SYMBOL(_name, ...) {STRING(_name), offsetof(struct shmemi_cuda, _name)},
 
 struct shmemi_cuda shmemi_cuda;
 CUresult (*shmemi_cuda_load_function)(CUfunction function);
@@ -25,7 +25,7 @@ CUresult (*shmemi_cuda_launch_kernel_ex)(const CUlaunchConfig *config, CUfunctio
 static const struct {
     const char *name;
     size_t offset; /* of the field in struct shmemi_cuda */
-} symbols[] = {SHMEMI_CUDA_FUNCTIONS(SYMBOL)};
+} symbols[] = {SHMEMI_CUDA_FUNCTIONS(SYMBOL, SYMBOL)};
 
 enum { N_SYMBOLS = sizeof symbols / sizeof symbols[0] };
 
@@ -73,9 +73,9 @@ int shmemi_cuda_load(void)
 }
 
 /* Advice to the user on errors that the driver's own text does not explain. */
-static const char *hint(CUresult result)
+static const char *hint(int result)
 {
-    switch ((int)result) {
+    switch (result) {
     case CUDA_ERROR_SYSTEM_NOT_READY:
         return "; is the fabric manager running (systemctl status nvidia-fabricmanager)?";
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
@@ -92,7 +92,7 @@ static const char *hint(CUresult result)
 int shmemi_cuda_start(void)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    CUresult result = shmemi_cuda.cuInit(0);
+    const int result = (int)shmemi_cuda.cuInit(0);
     if (result == CUDA_SUCCESS)
         return 0;
     bool expected = result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_DEINITIALIZED;
@@ -103,23 +103,23 @@ int shmemi_cuda_start(void)
     return -ENODEV;
 }
 
-const char *shmemi_cuda_error_text(CUresult result)
+const char *shmemi_cuda_error_text(int result)
 {
     const char *text = NULL;
-    shmemi_cuda.cuGetErrorString(result, &text);
+    shmemi_cuda.cuGetErrorString((CUresult)result, &text);
     return text ? text : "unknown error";
 }
 
-static const char *error_name(CUresult result)
+static const char *error_name(int result)
 {
     const char *name = NULL;
-    shmemi_cuda.cuGetErrorName(result, &name);
+    shmemi_cuda.cuGetErrorName((CUresult)result, &name);
     return name ? name : "CUDA_ERROR_?";
 }
 
-int shmemi_cuda_errno(CUresult result)
+int shmemi_cuda_errno(int result)
 {
-    switch ((int)result) {
+    switch (result) {
     case CUDA_SUCCESS:
         return 0;
     case CUDA_ERROR_NOT_READY:
@@ -146,7 +146,7 @@ int shmemi_cuda_errno(CUresult result)
     }
 }
 
-int shmemi_cuda_failed(CUresult result, const char *call)
+int shmemi_cuda_failed(int result, const char *call)
 {
     bool over = result == CUDA_ERROR_DEINITIALIZED;
     const char *rest, *name = shmemi_cuda_call_name(call, &rest);

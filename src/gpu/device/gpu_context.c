@@ -7,7 +7,7 @@
  * it. Primary contexts are retained, so that they outlive the last user of the runtime in this process.
  */
 #include "gpu/device/gpu_copies.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/page_locks.h"
 
 #include "base/log.h"
@@ -239,7 +239,7 @@ void shmemi_gpu_contexts_check(void)
 
 static void destroy_handles(struct shmemi_gpu_context *record)
 {
-    shmemi_gpu_lists_close(atomic_load(&record->lists.pool));
+    shmemi_kernel_lists_close(atomic_load(&record->lists.pool));
     shmemi_gpu_relay_close(record);
     if (record->kernels.module)
         shmemi_gpu.module_unload(record->kernels.module);

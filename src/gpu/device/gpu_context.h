@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct shmemi_gpu_lists;
+struct shmemi_kernel_lists;
 
 enum { SHMEMI_GPU_STREAMS = 8, SHMEMI_GPU_EVENTS = 64 };
 
@@ -38,8 +38,8 @@ struct shmemi_gpu_context {
         _Atomic(void *) function[SHMEMI_KERNELS];
     } kernels; /* under lock; a function that is not NULL may be read without */
     struct {
-        bool is_tried;                           /* an attempt to make them was made; under lock */
-        _Atomic(struct shmemi_gpu_lists *) pool; /* NULL: there are none */
+        bool is_tried;                              /* an attempt to make them was made; under lock */
+        _Atomic(struct shmemi_kernel_lists *) pool; /* NULL: there are none */
     } lists;
     struct {
         bool is_tried;

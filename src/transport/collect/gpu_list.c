@@ -8,7 +8,7 @@
 #include "base/settings.h"
 #include "gpu/list.h"
 #include "transport/collect/held.h"
-#include "transport/collect/thresholds.h"
+#include "base/tuning.h"
 #include "transport/routes.h"
 
 #include <errno.h>

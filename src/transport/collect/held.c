@@ -5,7 +5,7 @@
 #include "transport/collect/held.h"
 
 #include "base/wake/interleave.h"
-#include "transport/collect/thresholds.h"
+#include "base/tuning.h"
 #include "transport/service.h"
 #include "transport/staged/slots.h"
 

@@ -2,7 +2,7 @@
  *
  * Small transfers that are held back, to leave together. These are all the reasons for which a transfer, or an atomic
  * operation, that a program has asked for is not yet on its way when the routine returns; struct shmemi_driver says which
- * of them apply to its views (`sinks`), and thresholds.h has the numbers:
+ * of them apply to its views (`sinks`), and base/tuning.def has the numbers:
  *   - rows: nonblocking transfers of equal length at equal distances, on both sides, with one PE's copy of a region. They
  *     become one strided transfer. This side's memory is read, or written, when they leave (row_burst.c).
  *   - batches: puts of at most SHMEMI_BATCHED_PUT_MAX bytes from host memory that follow each other quickly, or any in a

@@ -5,8 +5,8 @@
  * distances share a record (staged/scatter.h).
  */
 #include "base/log.h"
-#include "instrument/measure.h"
-#include "transport/collect/thresholds.h"
+#include "base/clock.h"
+#include "base/tuning.h"
 #include "transport/collect/sinks.h"
 #include "transport/staged/scatter.h"
 

@@ -2,7 +2,7 @@
  *
  * Recognises bursts of transfers at equal distances, which leave as one strided transfer.
  */
-#include "transport/collect/thresholds.h"
+#include "base/tuning.h"
 #include "transport/collect/sinks.h"
 #include "transport/request.h"
 

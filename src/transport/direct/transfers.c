@@ -6,7 +6,6 @@
  */
 #include "transport/direct/direct.h"
 
-#include "base/settings.h"
 #include "transport/collect/gpu_list.h"
 #include "transport/routes.h"
 #include "transport/staged/staged.h"

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "bootstrap/job.h"
 #include "transport/request.h"
-#include "transport/staged/pieces.h"
 
 #include <errno.h>
 #include <string.h>
@@ -152,9 +151,4 @@ void shmemi_drivers_hide(uint32_t region)
     for (int i = 0; i < N_DRIVERS && shmemi_job.n_nodes > 1; i++)
         if (table[i]->exposing)
             table[i]->exposing->hide(region);
-}
-
-void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size)
-{
-    shmemi_piece_costs_measure(place, size);
 }

@@ -28,10 +28,6 @@ int shmemi_drivers_expose(uint32_t region, const struct shmemi_allocation *alloc
                           size_t reason_size);
 void shmemi_drivers_hide(uint32_t region);
 
-/* After an object was mapped, while nothing is under way: measure what copies of its kind of memory cost, unless that
- * is known. */
-void shmemi_drivers_measure_copies(const struct shmemi_place *place, size_t size);
-
 /* ---- open.c: opening and closing transport as a whole. The node segment (transport/node.h) has its own. ---------- */
 
 /* Called before the fence of shmem_init: opens the network in a job of several nodes. 0 or -errno, logged. */

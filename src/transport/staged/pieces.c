@@ -1,48 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The size of the pieces of a transfer: the one with which the model of its stages takes the least time.
+ * The size of the pieces of a transfer: with a stage that costs c for a piece and others that cost b a byte more than it,
+ * a transfer of n bytes takes least in pieces of sqrt(n c / b). tuning.def has c / b for the kinds of memory.
  */
 #include "transport/staged/pieces.h"
 
-enum { UNIT = 4096, SMALLEST = 16 << 10 };
+#include "base/settings.h"
+#include "base/tuning.h"
+#include "transport/request.h"
 
-double shmemi_pieces_time(const struct shmemi_stage *stages, unsigned n_stages, size_t nbytes, size_t piece)
+#include <math.h>
+
+enum { UNIT = 4096 };
+
+static const size_t ratio_of[SHMEMI_MEMTYPES] = {
+    [SHMEMI_MEMTYPE_HOST] = SHMEMI_PIECE_HOST,
+    [SHMEMI_MEMTYPE_CUDA] = SHMEMI_PIECE_CUDA,
+    [SHMEMI_MEMTYPE_OPENCL] = SHMEMI_PIECE_OPENCL,
+};
+
+static size_t smaller(size_t a, size_t b)
 {
-    double once = 0, slowest = 0;
-    size_t count = (nbytes + piece - 1) / piece;
-    if (piece > nbytes)
-        piece = nbytes;
-    for (unsigned i = 0; i < n_stages; i++) {
-        double time = stages[i].per_piece + stages[i].per_byte * (double)piece;
-        once += time;
-        slowest = time > slowest ? time : slowest;
-    }
-    return once + slowest * (double)(count - 1);
+    return a < b ? a : b;
 }
 
-/* The size of a piece when the transfer is cut into `count` equal ones. */
-static size_t equal_piece(size_t nbytes, size_t count)
+/* Equal pieces of at most `most` bytes; a short transfer is not cut. */
+static size_t choose(size_t nbytes, size_t ratio, size_t most)
 {
-    size_t piece = (nbytes + count - 1) / count;
-    return (piece + UNIT - 1) / UNIT * UNIT;
+    if (shmemi_settings.staging_piece)
+        return smaller(shmemi_settings.staging_piece, shmemi_staging.chunk);
+    if (nbytes < SHMEMI_PIECE_LONG)
+        return shmemi_staging.chunk;
+    most = smaller(most, shmemi_staging.chunk);
+    const size_t best = (size_t)sqrt((double)nbytes * (double)ratio), least_count = (nbytes + most - 1) / most;
+    const size_t count = (nbytes + best / 2) / best, n = count > least_count ? count : least_count;
+    return smaller(most, ((nbytes + n - 1) / n + UNIT - 1) / UNIT * UNIT);
 }
 
-/* The count is doubled until the time grows: past the best count, it only grows further. */
-size_t shmemi_piece_size(const struct shmemi_stage *stages, unsigned n_stages, size_t nbytes, size_t most)
+size_t shmemi_piece_choose(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes)
 {
-    if (nbytes <= SMALLEST || most <= SMALLEST)
-        return most;
-    size_t best = most;
-    double least = shmemi_pieces_time(stages, n_stages, nbytes, most);
-    for (size_t count = (nbytes + most - 1) / most; equal_piece(nbytes, count) >= SMALLEST; count += (count + 3) / 4) {
-        size_t piece = equal_piece(nbytes, count);
-        double time = piece <= most ? shmemi_pieces_time(stages, n_stages, nbytes, piece) : least;
-        if (time > 1.25 * least)
-            break;
-        if (time < least) {
-            least = time;
-            best = piece;
-        }
-    }
-    return best;
+    const struct shmemi_memory *theirs = view->place.memory ? view->place.memory : &shmemi_memory_host;
+    const size_t one = ratio_of[mine->type], other = ratio_of[theirs->type];
+    return choose(nbytes, one > other ? one : other, view->link->in_node ? SIZE_MAX : SHMEMI_PIECE_NETWORK_MOST);
+}
+
+size_t shmemi_piece_choose_put(const struct shmemi_view *view, const struct shmemi_memory *mine, size_t nbytes)
+{
+    const size_t chosen = shmemi_piece_choose(view, mine, nbytes), longest = view->link->longest_put(view->pe);
+    const bool is_good = chosen < longest || nbytes <= longest || nbytes >= SHMEMI_PIECE_ANNOUNCED_LEAST;
+    return is_good || shmemi_settings.staging_piece ? chosen : longest;
+}
+
+size_t shmemi_piece_choose_bounce(size_t nbytes)
+{
+    return choose(nbytes, SHMEMI_PIECE_BOUNCE, SIZE_MAX);
 }

@@ -147,7 +147,7 @@ static struct entry *add(const struct shmemi_watched *watched, size_t size)
     if (entry) {
         *entry = (struct entry){.number = ++all.number, .since = shmemi_clock()};
         memcpy(entry->bytes, watched, size);
-        if (!all.n++ && !shmemi_watchdog_call(look)) {
+        if (!all.n++ && !shmemi_watchdog_call(look, "streams")) {
             free_entry(entry);
             entry = NULL;
         }

@@ -263,7 +263,7 @@ int shmemi_ucx_bounce(enum shmemi_ucx_direction direction, struct shmemi_context
         .target = target,
         .mine = mine,
         .cutter = {.width = shape->width, .rows = shape->rows},
-        .most = shmemi_piece_choose_bounce(mine->memory, shape->width * shape->rows),
+        .most = shmemi_piece_choose_bounce(shape->width * shape->rows),
         .offset = offset,
         .peer_pitch = is_put ? shape->dest_pitch : shape->source_pitch,
         .local_pitch = is_put ? shape->source_pitch : shape->dest_pitch,

@@ -10,7 +10,7 @@
  */
 #include "gpu/cuda/ipc/handle.h"
 #include "gpu/device/gpu_copies.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 
 #include "base/log.h"
 
@@ -293,9 +293,9 @@ static void prepare_shadow(const struct shmemi_place *place)
     shmemi_gpu_kernels_load(context);
     shmemi_gpu_relay_prepare(context);
     shmemi_gpu_leave(pushed);
-    struct shmemi_list *list = shmemi_gpu_list_take(place);
+    struct shmemi_list *list = shmemi_kernel_list_take(place);
     if (list)
-        shmemi_gpu_list_give(list);
+        shmemi_kernel_list_give(list);
 }
 
 static int import_handle(const struct shmemi_memory_handle *handle, const struct shmemi_descriptors *descriptors,

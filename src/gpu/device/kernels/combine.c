@@ -3,7 +3,7 @@
  * Combines arrays by a device kernel: this PE's memory, and memory of its peers that this process has opened in the
  * same context. Each element is read and written in place, over NVLink or PCIe, by one launch.
  */
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/streams/program_streams.h"
 #include "gpu/device/timing.h"
 

@@ -11,7 +11,7 @@
  * is done.
  */
 #include "gpu/device/gpu_copies.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/timing.h"
 #include "gpu/list.h"
 
@@ -100,13 +100,13 @@ int shmemi_gpu_rows_copy(const struct shmemi_place *dest, const struct shmemi_pl
 {
     struct shmemi_row_copy copy;
     int rc = describe(dest, source, shape, &copy);
-    struct shmemi_list *list = rc ? NULL : shmemi_gpu_list_take(dest);
+    struct shmemi_list *list = rc ? NULL : shmemi_kernel_list_take(dest);
     if (!list)
         return -ENOTSUP;
-    copy.end = shmemi_gpu_list_lend(list);
+    copy.end = shmemi_kernel_list_lend(list);
     rc = launch_timed(dest->object, &copy);
     if (!rc)
-        rc = shmemi_gpu_list_wait(list);
-    shmemi_gpu_list_give(list);
+        rc = shmemi_kernel_list_wait(list);
+    shmemi_kernel_list_give(list);
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams of the program: copies, updates of words and waits for words in their order, without a thread of ours.
+ * Streams of the program: updates of words and waits for words in their order, without a thread of ours.
  * stream_holds.c holds a stream until a thread of ours has done something.
  *
  * Words are set and waited for by the driver's operations on streams, which need no kernel: a stream that waits has
@@ -22,62 +22,9 @@ bool shmemi_gpu_stream_is_recording(const struct shmemi_stream *stream)
     return shmemi_gpu.stream_is_captured(stream->handle);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------ */
-
 bool shmemi_gpu_device_address(uintptr_t address, uintptr_t *address_p)
 {
     return !shmemi_gpu.address_on_device(address_p, address);
-}
-
-bool shmemi_gpu_stream_can_copy(const struct shmemi_place *place, size_t nbytes)
-{
-    uintptr_t ignored;
-    return place->memory == shmemi_gpu.memory ||
-           (place->memory == &shmemi_memory_host && shmemi_gpu_device_address(place->address, &ignored) &&
-            shmemi_gpu_device_address(place->address + nbytes - 1, &ignored));
-}
-
-struct shmemi_place shmemi_gpu_seen_from(const struct shmemi_gpu_context *context, const struct shmemi_place *place)
-{
-    struct shmemi_place seen = *place;
-    if (seen.object != context)
-        seen.object = NULL;
-    return seen;
-}
-
-/* In a graph a kernel copies within a context. */
-static int copy_in_graph(const struct shmemi_stream *stream, const struct shmemi_place *dest,
-                         const struct shmemi_place *source, size_t nbytes)
-{
-    const struct shmemi_shape shape = {.width = nbytes, .rows = 1, .dest_pitch = nbytes, .source_pitch = nbytes};
-    const struct shmemi_gpu_context *context = stream->object;
-    if (!context->streams.has_kernels || !shmemi_gpu_stream_is_recording(stream))
-        return -ENOTSUP;
-    return shmemi_gpu_rows_enqueue(dest, source, &shape, stream->handle);
-}
-
-static int copy_here(const struct shmemi_stream *stream, const struct shmemi_place *dest,
-                     const struct shmemi_place *source, size_t nbytes)
-{
-    bool has_device = dest->memory == shmemi_gpu.memory || source->memory == shmemi_gpu.memory;
-    if (!has_device || !shmemi_gpu_stream_can_copy(dest, nbytes) || !shmemi_gpu_stream_can_copy(source, nbytes))
-        return -ENOTSUP;
-    struct shmemi_place to = shmemi_gpu_seen_from(stream->object, dest),
-                        from = shmemi_gpu_seen_from(stream->object, source);
-    int rc = to.object && to.object == from.object ? copy_in_graph(stream, &to, &from, nbytes) : -ENOTSUP;
-    return rc == -ENOTSUP ? shmemi_gpu_enqueue_bytes(&to, &from, nbytes, stream->handle) : rc;
-}
-
-int shmemi_gpu_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
-                           const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_gpu_entry entry;
-    int rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = copy_here(stream, dest, source, nbytes);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
 }
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams of the program: rows, values, atomic operations, waits for many words. Short rows and everything with words
+ * Streams of the program: copies, values, atomic operations, waits for many words. Short rows and everything with words
  * are left to small kernels, unless the driver has an operation on streams for it; what is said in stream.c about waits
  * in kernels holds here, too.
  */
@@ -11,10 +11,37 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* A kernel comes at once, where a copy engine has to be switched to; it is slower where rows are long. */
-enum { WIDTH_FOR_KERNEL = 64 };
+/* Host memory must be page-locked: the driver reads other memory at once, not in the order of the stream, and may wait for
+ * the stream. */
+static bool can_copy(const struct shmemi_place *place, size_t nbytes)
+{
+    uintptr_t ignored;
+    return place->memory == shmemi_gpu.memory ||
+           (place->memory == &shmemi_memory_host && shmemi_gpu_device_address(place->address, &ignored) &&
+            shmemi_gpu_device_address(place->address + nbytes - 1, &ignored));
+}
+
+/* The place as the streams of a context see it: for memory of another context, object is NULL, and the driver finds the
+ * context. */
+static struct shmemi_place seen_from(const struct shmemi_gpu_context *context, const struct shmemi_place *place)
+{
+    struct shmemi_place seen = *place;
+    if (seen.object != context)
+        seen.object = NULL;
+    return seen;
+}
+
+/* Within a context. A kernel comes at once, where a copy engine has to be switched to; it is slower where rows are long. In
+ * a graph it copies whatever has no gaps. */
+static bool is_for_kernel(const struct shmemi_stream *stream, const struct shmemi_shape *shape)
+{
+    enum { WIDTH_FOR_KERNEL = 64 };
+    const struct shmemi_gpu_context *context = stream->object;
+    return shape->rows > 1 ? shape->width <= WIDTH_FOR_KERNEL
+                           : context->streams.has_kernels && shmemi_gpu_stream_is_recording(stream);
+}
 
 static int copy_shape_here(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                            const struct shmemi_place *source, const struct shmemi_shape *shape)
@@ -22,14 +49,13 @@ static int copy_shape_here(const struct shmemi_stream *stream, const struct shme
     const size_t dest_bytes = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
     const size_t source_bytes = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
     const bool has_device = dest->memory == shmemi_gpu.memory || source->memory == shmemi_gpu.memory;
-    if (!has_device || !shmemi_gpu_stream_can_copy(dest, dest_bytes) ||
-        !shmemi_gpu_stream_can_copy(source, source_bytes))
+    if (!has_device || !can_copy(dest, dest_bytes) || !can_copy(source, source_bytes))
         return -ENOTSUP;
-    const struct shmemi_place to = shmemi_gpu_seen_from(stream->object, dest);
-    const struct shmemi_place from = shmemi_gpu_seen_from(stream->object, source);
+    const struct shmemi_place to = seen_from(stream->object, dest);
+    const struct shmemi_place from = seen_from(stream->object, source);
     const bool is_within = to.object && to.object == from.object;
-    int rc = is_within && shape->width <= WIDTH_FOR_KERNEL ? shmemi_gpu_rows_enqueue(&to, &from, shape, stream->handle)
-                                                           : -ENOTSUP;
+    int rc = is_within && is_for_kernel(stream, shape) ? shmemi_gpu_rows_enqueue(&to, &from, shape, stream->handle)
+                                                       : -ENOTSUP;
     return rc == -ENOTSUP ? shmemi_gpu_enqueue(&to, &from, shape, stream->handle) : rc;
 }
 
@@ -43,6 +69,13 @@ int shmemi_gpu_stream_copy_shape(const struct shmemi_stream *stream, const struc
     rc = copy_shape_here(stream, dest, source, shape);
     shmemi_gpu_leave_relaxed(&entry);
     return rc;
+}
+
+int shmemi_gpu_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
+                           const struct shmemi_place *source, size_t nbytes)
+{
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
+    return shmemi_gpu_stream_copy_shape(stream, dest, source, &shape);
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */

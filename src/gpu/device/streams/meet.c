@@ -6,7 +6,7 @@
  */
 #include "gpu/device/streams/meeting_streams.h"
 #include "gpu/device/gpu_copies.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
 

@@ -10,18 +10,18 @@
 
 extern const struct shmemi_streams shmemi_gpu_streams;
 
-/* gpu/device/streams/stream_contexts.c; open, here, prepare and drain of the tables */
+/* gpu/device/streams/stream_contexts.c: open, make_current, here, prepare and drain of the tables */
 int shmemi_gpu_stream_open(struct shmemi_stream *stream, char *reason, size_t reason_size);
+void shmemi_gpu_make_current(const struct shmemi_place *place);
 int shmemi_gpu_here(struct shmemi_place *place_p, int device);
 int shmemi_gpu_prepare_place(const struct shmemi_place *place);
 void shmemi_gpu_streams_drain(void);
 /* Make what streams of the program need in a context, which is current, unless it has been made. */
 void shmemi_gpu_stream_prepare(struct shmemi_gpu_context *context);
 
-/* copy and take_steps of the table. */
+/* gpu/device/streams/gpu_stream_words.c: functions of the table of commands */
 int shmemi_gpu_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                            const struct shmemi_place *source, size_t nbytes);
-/* copy_shape, store, update and wait_words of the table (gpu/device/streams/gpu_stream_words.c). */
 int shmemi_gpu_stream_copy_shape(const struct shmemi_stream *stream, const struct shmemi_place *dest,
                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
 int shmemi_gpu_stream_store(const struct shmemi_stream *stream, const struct shmemi_place *dest, const void *value,
@@ -30,14 +30,8 @@ int shmemi_gpu_stream_update(const struct shmemi_stream *stream, const struct sh
 int shmemi_gpu_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_wait *wait);
 
 bool shmemi_gpu_stream_is_recording(const struct shmemi_stream *stream);
-/* The address at which the current context reaches host memory; false when the memory is not page-locked for CUDA. */
+/* The address at which the current context reaches host memory; false when the memory is not page-locked. */
 bool shmemi_gpu_device_address(uintptr_t address, uintptr_t *address_p);
-/* Host memory must be page-locked: the driver reads other memory at once, not in the order of the stream, and may wait
- * for the stream. */
-bool shmemi_gpu_stream_can_copy(const struct shmemi_place *place, size_t nbytes);
-/* The place as the streams of a context see it: for memory of another context, object is NULL, and the driver finds the
- * context. */
-struct shmemi_place shmemi_gpu_seen_from(const struct shmemi_gpu_context *context, const struct shmemi_place *place);
 /* The address at which the stream's GPU reaches a word; false when it does not reach it, or not as is needed: to modify a
  * word over PCIe is not atomic with what CPUs do. Words in other contexts are left to a thread. */
 bool shmemi_gpu_stream_reach(const struct shmemi_stream *stream, const struct shmemi_place *place, bool modifies,

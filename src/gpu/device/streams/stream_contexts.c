@@ -4,7 +4,7 @@
  * ready when they are first used.
  */
 
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/streams/program_streams.h"
 #include "base/log.h"
 
@@ -42,7 +42,7 @@ static void prepare(struct shmemi_gpu_context *context)
         shmemi_gpu_kernels_load(context);
         shmemi_stream_holds_reserve();
         shmemi_gpu_complaint_reserve();
-        shmemi_gpu_lists_reserve(context);
+        (void)shmemi_kernel_lists_of(context);
         context->streams.next = used;
         used = context;
         atomic_store_explicit(&context->streams.is_prepared, true, memory_order_release);
@@ -70,6 +70,14 @@ int shmemi_gpu_here(struct shmemi_place *place_p, int device)
     if (!rc)
         *place_p = (struct shmemi_place){shmemi_gpu.memory, record, 0};
     return rc;
+}
+
+void shmemi_gpu_make_current(const struct shmemi_place *place)
+{
+    const struct shmemi_gpu_context *context = place->object;
+    void *current = NULL;
+    if (!shmemi_gpu.is_over && !shmemi_gpu.context_current(&current) && !current)
+        (void)shmemi_gpu.context_push(context->context);
 }
 
 int shmemi_gpu_prepare_place(const struct shmemi_place *place)

@@ -110,7 +110,8 @@ static struct shmemi_team_stream *make(const struct shmemi_team *team)
     }
     pthread_mutex_init(&of->lock, NULL);
     pthread_cond_init(&of->changed, NULL);
-    if (!open_duplicate(of, team) && !shmemi_thread_start(&of->thread, "the thread for collectives in streams", serve, of)) {
+    if (!open_duplicate(of, team) &&
+        !shmemi_thread_start(&of->thread, "the thread for collectives in streams", serve, of)) {
         shmemi_team_meetings_open(team, &of->meetings);
         return of;
     }

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/thread/cores.h"
-#include "gpu/device/kernels/gpu_lists.h"
+#include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/timing.h"
 #include "gpu/list.h"
 
@@ -33,7 +33,7 @@ struct ending {
 /* How the CPU sees the end of a list: by the ticket in `done`, by the ticket in `answer`, or only by the stream. */
 enum way { WAY_LIST, WAY_UPDATE, WAY_COPY };
 
-struct gpu_list {
+struct kernel_list {
     struct shmemi_list list; /* the first member */
     uintptr_t arrivals;
     struct ending *ending;
@@ -45,8 +45,8 @@ struct gpu_list {
 };
 
 /* The lists of a context. The last one is for shmemi_gpu_amo. */
-struct shmemi_gpu_lists {
-    struct gpu_list member[LISTS + 1];
+struct shmemi_kernel_lists {
+    struct kernel_list member[LISTS + 1];
     struct shmemi_delivery deliveries[LISTS + 1][ENTRIES];
     void *locked;
     uintptr_t arrivals;
@@ -59,10 +59,10 @@ static const size_t LOCKED_PER_LIST = ENTRIES * sizeof(struct shmemi_list_entry)
 
 /* ---- The pool of a context --------------------------------------------------------------------------------------- */
 
-static void set_up(struct shmemi_gpu_lists *lists, struct shmemi_gpu_context *context)
+static void set_up(struct shmemi_kernel_lists *lists, struct shmemi_gpu_context *context)
 {
     for (int i = 0; i <= LISTS; i++) {
-        struct gpu_list *member = &lists->member[i];
+        struct kernel_list *member = &lists->member[i];
         char *locked = (char *)lists->locked + (size_t)i * LOCKED_PER_LIST;
         member->list = (struct shmemi_list){
             .memory = shmemi_gpu.memory,
@@ -83,7 +83,7 @@ static void set_up(struct shmemi_gpu_lists *lists, struct shmemi_gpu_context *co
     }
 }
 
-static int allocate(struct shmemi_gpu_lists *lists)
+static int allocate(struct shmemi_kernel_lists *lists)
 {
     int rc = GPU_CALL(host_allocate, &lists->locked, (LISTS + 1) * LOCKED_PER_LIST, SHMEMI_GPU_HOST_PORTABLE);
     if (!rc)
@@ -95,10 +95,10 @@ static int allocate(struct shmemi_gpu_lists *lists)
     return rc;
 }
 
-static struct shmemi_gpu_lists *create(struct shmemi_gpu_context *context)
+static struct shmemi_kernel_lists *create(struct shmemi_gpu_context *context)
 {
     bool pushed;
-    struct shmemi_gpu_lists *lists = calloc(1, sizeof *lists);
+    struct shmemi_kernel_lists *lists = calloc(1, sizeof *lists);
     if (!lists)
         return NULL;
     pthread_mutex_init(&lists->lock, NULL);
@@ -109,7 +109,7 @@ static struct shmemi_gpu_lists *create(struct shmemi_gpu_context *context)
         if (rc) {
             shmemi_warn("%s device %d: no page-locked memory for lists of small operations; transfers go one by one",
                         shmemi_gpu.memory->title, context->device);
-            shmemi_gpu_lists_close(lists);
+            shmemi_kernel_lists_close(lists);
             lists = NULL;
         }
         shmemi_gpu_leave(pushed);
@@ -119,7 +119,7 @@ static struct shmemi_gpu_lists *create(struct shmemi_gpu_context *context)
     return lists;
 }
 
-void shmemi_gpu_lists_close(struct shmemi_gpu_lists *lists)
+void shmemi_kernel_lists_close(struct shmemi_kernel_lists *lists)
 {
     if (!lists)
         return;
@@ -132,40 +132,28 @@ void shmemi_gpu_lists_close(struct shmemi_gpu_lists *lists)
     free(lists);
 }
 
-static struct shmemi_gpu_lists *open_lists(struct shmemi_gpu_context *context)
+static struct shmemi_kernel_lists *open_lists(struct shmemi_gpu_context *context)
 {
     bool has_kernels = shmemi_gpu_has_kernels(context);
     pthread_mutex_lock(&context->lock);
     if (!context->lists.is_tried) {
         context->lists.is_tried = true;
-        struct shmemi_gpu_lists *lists = has_kernels ? create(context) : NULL;
+        struct shmemi_kernel_lists *lists = has_kernels ? create(context) : NULL;
         atomic_store_explicit(&context->lists.pool, lists, memory_order_release);
     }
     pthread_mutex_unlock(&context->lock);
     return atomic_load_explicit(&context->lists.pool, memory_order_acquire);
 }
 
-void shmemi_gpu_lists_reserve(struct shmemi_gpu_context *context)
+struct shmemi_kernel_lists *shmemi_kernel_lists_of(struct shmemi_gpu_context *context)
 {
-    if (!atomic_load_explicit(&context->lists.pool, memory_order_acquire))
-        (void)open_lists(context);
-}
-
-static inline struct shmemi_gpu_lists *lists_of(const struct shmemi_place *place)
-{
-    struct shmemi_gpu_context *context = place->object;
-    struct shmemi_gpu_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_acquire);
+    struct shmemi_kernel_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_acquire);
     return !lists ? open_lists(context) : lists;
 }
 
-bool shmemi_gpu_has_lists(const struct shmemi_place *place)
+struct shmemi_list *shmemi_kernel_list_take(const struct shmemi_place *place)
 {
-    return lists_of(place) != NULL;
-}
-
-struct shmemi_list *shmemi_gpu_list_take(const struct shmemi_place *place)
-{
-    struct shmemi_gpu_lists *lists = lists_of(place);
+    struct shmemi_kernel_lists *lists = shmemi_kernel_lists_of(place->object);
     if (!lists)
         return NULL;
     pthread_mutex_lock(&lists->lock);
@@ -175,17 +163,38 @@ struct shmemi_list *shmemi_gpu_list_take(const struct shmemi_place *place)
         list->next = NULL;
     }
     pthread_mutex_unlock(&lists->lock);
-    if (list && shmemi_gpu_stream(list->object, &((struct gpu_list *)list)->stream)) {
-        shmemi_gpu_list_give(list);
+    if (list && shmemi_gpu_stream(list->object, &((struct kernel_list *)list)->stream)) {
+        shmemi_kernel_list_give(list);
         return NULL;
     }
     return list;
 }
 
-void shmemi_gpu_list_give(struct shmemi_list *list)
+int shmemi_gpu_amo_list_take(const struct shmemi_place *place, struct shmemi_list **list_p)
+{
+    struct shmemi_kernel_lists *lists = place->object ? shmemi_kernel_lists_of(place->object) : NULL;
+    if (!lists)
+        return -ENOTSUP;
+    struct kernel_list *member = &lists->member[LISTS];
+    pthread_mutex_lock(&lists->amo_lock);
+    shmemi_list_empty(&member->list);
+    int rc = shmemi_gpu_stream(member->list.object, &member->stream);
+    if (rc)
+        pthread_mutex_unlock(&lists->amo_lock);
+    *list_p = &member->list;
+    return rc;
+}
+
+void shmemi_gpu_amo_list_give(struct shmemi_list *list)
+{
+    const struct shmemi_gpu_context *context = list->object;
+    pthread_mutex_unlock(&atomic_load_explicit(&context->lists.pool, memory_order_relaxed)->amo_lock);
+}
+
+void shmemi_kernel_list_give(struct shmemi_list *list)
 {
     struct shmemi_gpu_context *context = list->object;
-    struct shmemi_gpu_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_relaxed);
+    struct shmemi_kernel_lists *lists = atomic_load_explicit(&context->lists.pool, memory_order_relaxed);
     shmemi_list_empty(list);
     pthread_mutex_lock(&lists->lock);
     list->next = lists->free;
@@ -205,7 +214,7 @@ static uint32_t lanes_for(const struct shmemi_list *list)
     return lanes;
 }
 
-static int launch_list(const struct gpu_list *member, struct shmemi_list_run *run)
+static int launch_list(const struct kernel_list *member, struct shmemi_list_run *run)
 {
     void *function;
     void *arguments[] = {run};
@@ -218,18 +227,13 @@ static int launch_list(const struct gpu_list *member, struct shmemi_list_run *ru
     return shmemi_gpu_launch(function, blocks, BLOCK_THREADS, member->stream, arguments);
 }
 
-static bool is_transfer(const struct shmemi_list_entry *entry)
-{
-    return entry->op >= SHMEMI_ENTRY_COPY;
-}
-
 static unsigned threads_for(const struct shmemi_list_entry *entry)
 {
     return entry->op == SHMEMI_ENTRY_COPY && entry->nbytes > 512 ? BLOCK_THREADS : 32;
 }
 
 /* The atomic operation is the last entry, or the only one. */
-static int launch_update(struct gpu_list *member, struct shmemi_list_run *run)
+static int launch_update(struct kernel_list *member, struct shmemi_list_run *run)
 {
     void *function;
     const struct shmemi_list *list = &member->list;
@@ -249,7 +253,7 @@ static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)
 }
 
 /* The only host memory that takes part is the list's own bytes. */
-static int copy_entry(struct gpu_list *member)
+static int copy_entry(struct kernel_list *member)
 {
     struct shmemi_list_entry *entry = &member->list.entries[0];
     member->way = WAY_COPY;
@@ -262,17 +266,17 @@ static int copy_entry(struct gpu_list *member)
     return GPU_CALL(copy_within, entry->dest, entry->source, entry->nbytes, member->stream);
 }
 
-static int launch(struct gpu_list *member, struct shmemi_list_run *run)
+static int launch(struct kernel_list *member, struct shmemi_list_run *run)
 {
     const struct shmemi_list *list = &member->list;
     const struct shmemi_list_entry *first = &list->entries[0];
     member->way = WAY_LIST;
     if (list->n > 1 || list->n_last > 1)
         return launch_list(member, run);
-    return list->n_last || !is_transfer(first) ? launch_update(member, run) : copy_entry(member);
+    return list->n_last || first->op < SHMEMI_ENTRY_COPY ? launch_update(member, run) : copy_entry(member);
 }
 
-static int launch_timed(struct gpu_list *member, struct shmemi_list_run *run)
+static int launch_timed(struct kernel_list *member, struct shmemi_list_run *run)
 {
     const struct shmemi_list *list = &member->list;
     struct shmemi_gpu_timing *timing = shmemi_gpu_time(list->object, member->stream);
@@ -281,22 +285,22 @@ static int launch_timed(struct gpu_list *member, struct shmemi_list_run *run)
     return rc;
 }
 
-static struct shmemi_kernel_end next_end(struct gpu_list *member)
+static struct shmemi_kernel_end next_end(struct kernel_list *member)
 {
     member->polls = 0;
     return (struct shmemi_kernel_end){(uintptr_t)&member->ending->done, member->arrivals, ++member->ticket};
 }
 
-struct shmemi_kernel_end shmemi_gpu_list_lend(struct shmemi_list *list)
+struct shmemi_kernel_end shmemi_kernel_list_lend(struct shmemi_list *list)
 {
-    struct gpu_list *member = (struct gpu_list *)list;
+    struct kernel_list *member = (struct kernel_list *)list;
     member->way = WAY_LIST;
     return next_end(member);
 }
 
 static int list_start(struct shmemi_list *list)
 {
-    struct gpu_list *member = (struct gpu_list *)list;
+    struct kernel_list *member = (struct kernel_list *)list;
     struct shmemi_list_run run = {
         .entries = (uintptr_t)list->entries,
         .bytes = (uintptr_t)list->bytes,
@@ -316,7 +320,7 @@ static int list_start(struct shmemi_list *list)
 }
 
 /* Has the old value arrived? Then both of its halves carry the ticket. */
-static bool is_answered(const struct gpu_list *member)
+static bool is_answered(const struct kernel_list *member)
 {
     uint64_t low = __atomic_load_n(&member->ending->answer[0], __ATOMIC_ACQUIRE);
     uint64_t high = __atomic_load_n(&member->ending->answer[1], __ATOMIC_ACQUIRE);
@@ -328,7 +332,7 @@ static bool is_answered(const struct gpu_list *member)
     return true;
 }
 
-static bool is_done(const struct gpu_list *member)
+static bool is_done(const struct kernel_list *member)
 {
     switch (member->way) {
     case WAY_LIST:
@@ -342,14 +346,14 @@ static bool is_done(const struct gpu_list *member)
 }
 
 /* Has the list that was started next in the same context, on the same stream, ended? Then this one has, too. */
-static bool is_outlived(const struct gpu_list *member)
+static bool is_outlived(const struct kernel_list *member)
 {
-    const struct gpu_list *next = (const struct gpu_list *)member->list.next;
+    const struct kernel_list *next = (const struct kernel_list *)member->list.next;
     return next && next->list.memory == shmemi_gpu.memory && next->stream == member->stream && is_done(next);
 }
 
 /* The kernel may have failed: once the stream is done, the ticket has been written or never will be. */
-static int ask_driver(const struct gpu_list *member)
+static int ask_driver(const struct kernel_list *member)
 {
     bool pushed;
     int rc = shmemi_gpu_enter(member->list.object, &pushed);
@@ -366,7 +370,7 @@ static int ask_driver(const struct gpu_list *member)
 
 static int list_test(struct shmemi_list *list)
 {
-    struct gpu_list *member = (struct gpu_list *)list;
+    struct kernel_list *member = (struct kernel_list *)list;
     if (is_done(member) || (member->way == WAY_COPY && is_outlived(member)))
         return 0;
     if (member->way != WAY_COPY && ++member->polls % POLLS_PER_QUERY)
@@ -374,7 +378,7 @@ static int list_test(struct shmemi_list *list)
     return ask_driver(member);
 }
 
-int shmemi_gpu_list_wait(struct shmemi_list *list)
+int shmemi_kernel_list_wait(struct shmemi_list *list)
 {
     enum { SPINS = 20000 };
     int rc;
@@ -384,63 +388,9 @@ int shmemi_gpu_list_wait(struct shmemi_list *list)
     return rc;
 }
 
-/* ---- Atomic operations ------------------------------------------------------------------------------------------- */
-
-/* The stream stores a word, and then the list's ticket: that needs no room on the GPU, which kernels that wait may fill.
- * false: it cannot. */
-static bool store_by_stream(struct gpu_list *member, uintptr_t address, const struct shmemi_amo *amo)
-{
-    const struct shmemi_gpu_context *context = member->list.object;
-    if (!atomic_load_explicit(&context->streams.is_prepared, memory_order_acquire) ||
-        !context->streams.has_word_operations)
-        return false;
-    const struct shmemi_kernel_end end = shmemi_gpu_list_lend(&member->list);
-    const struct shmemi_gpu_word words[] = {
-        {address, amo->operand, amo->size, SHMEMI_STEP_SET},
-        {end.done, end.ticket, sizeof end.ticket, SHMEMI_STEP_SET},
-    };
-    return !shmemi_gpu.stream_words(member->stream, words, 2);
-}
-
-static int start_amo(struct gpu_list *member, uintptr_t address, const struct shmemi_amo *amo, uint64_t *old_p)
-{
-    bool pushed, has_started = false;
-    if (amo->op == SHMEMI_AMO_SET) {
-        int rc = shmemi_gpu_enter(member->list.object, &pushed);
-        if (rc)
-            return rc;
-        has_started = store_by_stream(member, address, amo);
-        shmemi_gpu_leave(pushed);
-    }
-    if (has_started)
-        return 0;
-    shmemi_list_amo(&member->list, address, amo, old_p);
-    return list_start(&member->list);
-}
-
-int shmemi_gpu_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p)
-{
-    struct shmemi_gpu_lists *lists = word->object ? lists_of(word) : NULL;
-    if (!lists)
-        return -ENOTSUP;
-    struct shmemi_list *list = &lists->member[LISTS].list;
-    *old_p = 0;
-    pthread_mutex_lock(&lists->amo_lock);
-    shmemi_list_empty(list);
-    int rc = shmemi_gpu_stream(list->object, &lists->member[LISTS].stream);
-    if (!rc)
-        rc = start_amo(&lists->member[LISTS], word->address, amo, old_p);
-    if (!rc)
-        rc = shmemi_gpu_list_wait(list);
-    if (!rc)
-        shmemi_list_deliver(list);
-    pthread_mutex_unlock(&lists->amo_lock);
-    return rc;
-}
-
-const struct shmemi_lists shmemi_gpu_list_table = {
-    .take = shmemi_gpu_list_take,
+const struct shmemi_lists shmemi_kernel_list_table = {
+    .take = shmemi_kernel_list_take,
     .start = list_start,
     .test = list_test,
-    .give = shmemi_gpu_list_give,
+    .give = shmemi_kernel_list_give,
 };
