@@ -380,10 +380,9 @@ static int list_test(struct shmemi_list *list)
 
 int shmemi_kernel_list_wait(struct shmemi_list *list)
 {
-    enum { SPINS = 20000 };
     int rc;
     for (unsigned spins = 0; (rc = list_test(list)) == -EAGAIN; spins++)
-        if (spins > SPINS)
+        if (spins > SHMEMI_GPU_LIST_SPINS)
             shmemi_yield();
     return rc;
 }
