@@ -60,10 +60,10 @@ static struct shmemi_amo update_of(const struct shmemi_device_entry *entry)
     };
 }
 
-static int put(const struct shmemi_device_entry *entry, const struct shmemi_transfer *put)
+static int put(const struct shmemi_device_entry *entry, const struct shmemi_transfer *data)
 {
     if (!(entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD)))
-        return entry->nbytes ? shmemi_op_transfer(put) : 0;
+        return entry->nbytes ? shmemi_op_transfer(data) : 0;
     const struct shmemi_word_update update = {
         .view = view_of(entry, entry->signal_region, entry->extra, sizeof entry->value),
         .offset = entry->extra,
@@ -71,7 +71,7 @@ static int put(const struct shmemi_device_entry *entry, const struct shmemi_tran
     };
     if (!update.view)
         return -EINVAL;
-    int rc = shmemi_op_put_signal(put, &update);
+    int rc = shmemi_op_put_signal(data, &update);
     shmemi_region_give_back();
     return rc;
 }

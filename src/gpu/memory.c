@@ -6,8 +6,8 @@
 #include "gpu/memory.h"
 
 #include "base/log.h"
-#include "base/plain.h"
-#include "gpu/copy_pool.h"
+#include "base/system/plain.h"
+#include "gpu/copy_threads/copy_pool.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@
 #include "gpu/device/page_locks.h"
 
 #include "base/log.h"
-#include "base/plain.h"
+#include "base/system/plain.h"
 #include "base/settings.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ static int make_witness(struct shmemi_gpu_context *record)
     return rc;
 }
 
-/* Is it seen (base/plain.h) when the driver maps something? It reserves addresses here, which it gets by mmap unless it
+/* Is it seen (base/system/plain.h) when the driver maps something? It reserves addresses here, which it gets by mmap unless it
  * has some left. */
 static bool sees_driver(size_t size)
 {
@@ -194,9 +194,9 @@ static bool sees_driver(size_t size)
 /* Other threads may map memory just then: try again, with more. */
 static void check_sight(void)
 {
-    enum { ATTEMPTS = 8, LEAST = 2 << 20 };
+    enum { ATTEMPTS = 8, FIRST_SIZE = 2 << 20 };
     int i = 0;
-    while (i < ATTEMPTS && !sees_driver((size_t)LEAST << i))
+    while (i < ATTEMPTS && !sees_driver((size_t)FIRST_SIZE << i))
         i++;
     if (i < ATTEMPTS)
         return;
