@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "gpu/copy_threads/copy_pool.h"
-#include "op/operation.h"
+#include "transport/op/operation.h"
 #include "transport/drivers/table.h"
 #include "bootstrap/job.h"
 #include "transport/prepared.h"

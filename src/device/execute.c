@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "op/operation.h"
+#include "transport/op/operation.h"
 #include "shmmap/symmetric.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "base/likely.h"
 #include "base/pool.h"
 #include "base/settings.h"
-#include "op/operation.h"
+#include "transport/op/operation.h"
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "shmmap/views.h"

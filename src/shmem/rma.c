@@ -29,12 +29,12 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     return true;
 }
 
-enum form { GET_NBI, PUT_NBI, GET, PUT }; /* bit 0: a put; bit 1: blocking */
+enum rma_form { GET_NBI, PUT_NBI, GET, PUT }; /* bit 0: a put; bit 1: blocking */
 
 /* The long way of all routines. */
 static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
                                                            const void *symmetric, const void *local, size_t nbytes,
-                                                           int pe, enum form form)
+                                                           int pe, enum rma_form form)
 {
     const bool is_put = form & PUT_NBI;
     if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
@@ -74,14 +74,14 @@ static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *s
 }
 
 /* How a routine goes on where the short way does not serve, and whether its local side is a variable in host memory. */
-struct way {
+struct long_way {
     long_way_t go;
     bool is_host;
 };
 
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
                                                           void *dest, const void *source, size_t nbytes, int pe,
-                                                          struct way way)
+                                                          struct long_way way)
 {
     char *there = NULL;
     if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (way.is_host || shmemi_is_host_short(source))))
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void to_peer(struct shmemi_context 
 
 static inline __attribute__((always_inline)) void from_peer(struct shmemi_context *context, const char *routine,
                                                             void *dest, const void *source, size_t nbytes, int pe,
-                                                            struct way way)
+                                                            struct long_way way)
 {
     const char *there = NULL;
     if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (way.is_host || shmemi_is_host_short(dest))))
@@ -105,9 +105,9 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
         way.go(dest, source, nbytes, pe, context, routine);
 }
 
-static const struct way put_way = {put_long_way, false}, get_way = {get_long_way, false},
-                        put_nbi_way = {put_nbi_long_way, false}, get_nbi_way = {get_nbi_long_way, false},
-                        value_put_way = {put_long_way, true}, value_get_way = {get_long_way, true};
+static const struct long_way put_way = {put_long_way, false}, get_way = {get_long_way, false},
+                             put_nbi_way = {put_nbi_long_way, false}, get_nbi_way = {get_nbi_long_way, false},
+                             value_put_way = {put_long_way, true}, value_get_way = {get_long_way, true};
 
 /* For the other files of the API. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,

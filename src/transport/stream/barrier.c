@@ -14,7 +14,7 @@
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
-#include "op/operation.h"
+#include "transport/op/operation.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/watched.h"
 #include "transport/drivers/issue.h"

@@ -9,7 +9,7 @@
 #include "base/tuning.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
-#include "op/operation.h"
+#include "transport/op/operation.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/outbox.h"
 #include "transport/stream/watched.h"

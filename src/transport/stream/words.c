@@ -5,7 +5,7 @@
  */
 #include "transport/drivers/exchange.h"
 #include "transport/drivers/table.h"
-#include "op/operation.h"
+#include "transport/op/operation.h"
 #include "transport/stream/agent.h"
 
 #include "base/log.h"

@@ -2,7 +2,7 @@
  *
  * What the watchdog says of transfers and of symmetric addresses.
  */
-#include "op/operation.h"
+#include "transport/op/operation.h"
 
 #include "bootstrap/job.h"
 

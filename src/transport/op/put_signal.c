@@ -2,7 +2,7 @@
  *
  * A put and the update of a word after it: the driver orders the two, so that no thread waits, or a fence does.
  */
-#include "op/operation.h"
+#include "transport/op/operation.h"
 
 #include "transport/drivers/table.h"
 

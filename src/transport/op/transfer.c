@@ -2,7 +2,7 @@
  *
  * A transfer leaves at once, or the driver holds it back to carry it out with others.
  */
-#include "op/operation.h"
+#include "transport/op/operation.h"
 
 #include "transport/drivers/issue.h"
 

@@ -2,7 +2,7 @@
  *
  * Atomic operations, and their old values, which may belong into memory that the CPU cannot write.
  */
-#include "op/operation.h"
+#include "transport/op/operation.h"
 
 #include "transport/drivers/issue.h"
 
