@@ -7,7 +7,7 @@
 #include "deep/pipeline.h"
 
 #include "base/log.h"
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 #include "transport/driver.h"
 #include "transport/drivers/table.h"
 #include "bootstrap/job.h"
