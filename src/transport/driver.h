@@ -194,7 +194,7 @@ struct shmemi_driver {
     bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
     bool copies_itself; /* transfers are copies to and from view->place by its kind of memory, in this process */
     unsigned sinks;     /* 0: small operations gain nothing from being held back */
-    bool has_target;    /* view->data is host memory as UCX reaches it (ucx/internal.h) */
+    bool has_target;    /* view->data is host memory as UCX reaches it (ucx/ucx_internal.h) */
 
     /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, try the next driver.
      * share is NULL for a PE of another node. */
