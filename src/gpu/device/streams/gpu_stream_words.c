@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Streams of the program: copies, values, atomic operations, waits for many words. Short rows and everything with words
- * are left to small kernels, unless the driver has an operation on streams for it; what is said in stream.c about waits
+ * are left to small kernels, unless the driver has an operation on streams for it; what is said in gpu_stream.c about waits
  * in kernels holds here, too.
  */
 #include "base/log.h"
