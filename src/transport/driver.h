@@ -214,8 +214,8 @@ struct shmemi_driver {
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
-    /* A contiguous put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
-     * done, for one because the word is served by a driver that this one cannot order. Optional. */
+    /* Optional: a contiguous put, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
+     * done, for one because the word is served by a driver that this one cannot order. */
     int (*put_signal)(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
     const struct shmemi_exposing *exposing; /* optional: NULL where an owner has nothing to prepare */
