@@ -5,6 +5,7 @@
 #ifndef SHMEMI_GPU_COPIES_H
 #define SHMEMI_GPU_COPIES_H
 
+#include "base/tuning.h"
 #include "gpu/device/gpu_context.h"
 
 /* gpu/device/gpu_copy.c */
@@ -30,7 +31,6 @@ bool shmemi_gpu_is_for_kernel(const struct shmemi_place *dest, const struct shme
                               const struct shmemi_shape *shape);
 
 /* gpu/device/pageable.c: large copies between pageable host memory and this kind, by copy threads */
-enum { SHMEMI_GPU_PAGEABLE_MIN = 4 << 20 }; /* for less, the driver is done before the threads are awake */
 /* The copy is complete on return. -ENOTSUP, not logged, when it is not such a copy or there are no copy threads: then
  * the driver copies. One thread copies at a time. The context is current. */
 int shmemi_gpu_copy_pageable(struct shmemi_gpu_context *context, void *stream, const struct shmemi_place *dest,

@@ -17,7 +17,7 @@ enum {
     PIECE_MIN = 256 << 10,
 };
 
-struct slot {
+struct relay_slot {
     char *memory;    /* page-locked */
     bool is_claimed; /* by a thread that enqueues copies, or waits for them */
     void *emptied;   /* the slot is empty after this event; NULL: as soon as it is not claimed */
@@ -26,7 +26,7 @@ struct slot {
 
 struct shmemi_gpu_relay {
     pthread_mutex_t lock; /* protects is_claimed */
-    struct slot slot[SLOTS];
+    struct relay_slot slot[SLOTS];
     unsigned next;
 };
 
@@ -91,12 +91,12 @@ void shmemi_gpu_relay_close(struct shmemi_gpu_context *shadow)
     shadow->relay.slots = NULL;
 }
 
-static struct slot *try_claim(struct shmemi_gpu_relay *relay)
+static struct relay_slot *try_claim(struct shmemi_gpu_relay *relay)
 {
-    struct slot *slot = NULL;
+    struct relay_slot *slot = NULL;
     pthread_mutex_lock(&relay->lock);
     for (unsigned i = 0; i < SLOTS && !slot; i++) {
-        struct slot *candidate = &relay->slot[relay->next];
+        struct relay_slot *candidate = &relay->slot[relay->next];
         relay->next = (relay->next + 1) % SLOTS;
         if (!candidate->is_claimed)
             slot = candidate;
@@ -107,15 +107,15 @@ static struct slot *try_claim(struct shmemi_gpu_relay *relay)
     return slot;
 }
 
-static struct slot *claim(struct shmemi_gpu_relay *relay)
+static struct relay_slot *claim(struct shmemi_gpu_relay *relay)
 {
-    struct slot *slot;
+    struct relay_slot *slot;
     while (!(slot = try_claim(relay)))
         shmemi_yield();
     return slot;
 }
 
-static void give_back(struct shmemi_gpu_relay *relay, struct slot *slot)
+static void give_back(struct shmemi_gpu_relay *relay, struct relay_slot *slot)
 {
     pthread_mutex_lock(&relay->lock);
     slot->is_claimed = false;
@@ -123,7 +123,7 @@ static void give_back(struct shmemi_gpu_relay *relay, struct slot *slot)
 }
 
 /* Make the stream wait until the slot is empty. */
-static int await_empty(struct slot *slot, void *stream)
+static int await_empty(struct relay_slot *slot, void *stream)
 {
     if (!slot->emptied)
         return 0;
@@ -139,7 +139,7 @@ static int await_empty(struct slot *slot, void *stream)
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static int copy_out(struct slot *slot, struct shmemi_gpu_context *context, uintptr_t source, size_t nbytes,
+static int copy_out(struct relay_slot *slot, struct shmemi_gpu_context *context, uintptr_t source, size_t nbytes,
                     void **filled_p)
 {
     bool pushed;
@@ -156,8 +156,8 @@ static int copy_out(struct slot *slot, struct shmemi_gpu_context *context, uintp
     return rc;
 }
 
-static int copy_in(struct slot *slot, struct shmemi_gpu_context *context, uintptr_t dest, size_t nbytes, void *filled,
-                   bool is_awaited)
+static int copy_in(struct relay_slot *slot, struct shmemi_gpu_context *context, uintptr_t dest, size_t nbytes,
+                   void *filled, bool is_awaited)
 {
     bool pushed;
     void *stream;
@@ -176,10 +176,10 @@ static int copy_in(struct slot *slot, struct shmemi_gpu_context *context, uintpt
 
 /* Copy a piece. If awaited_p is not NULL, the caller waits for its end, and its slot stays claimed until then. */
 static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
-                      struct slot **awaited_p)
+                      struct relay_slot **awaited_p)
 {
     void *filled;
-    struct slot *slot = claim(ends->relay);
+    struct relay_slot *slot = claim(ends->relay);
     int rc = copy_out(slot, ends->source, source, nbytes, &filled);
     if (!rc) {
         rc = copy_in(slot, ends->dest, dest, nbytes, filled, awaited_p);
@@ -216,7 +216,7 @@ static int synchronize(struct shmemi_gpu_context *context)
 
 /* On failure nothing is under way any more. */
 static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
-                          struct slot **awaited_p)
+                          struct relay_slot **awaited_p)
 {
     const size_t piece = piece_of(nbytes);
     int rc = 0;
@@ -244,7 +244,7 @@ static int find_ends(const struct shmemi_place *dest, const struct shmemi_place 
 int shmemi_gpu_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
 {
     struct relay_ends ends;
-    struct slot *slot;
+    struct relay_slot *slot;
     int rc = find_ends(dest, source, &ends);
     if (!rc)
         rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, &slot);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/thread/cores.h"
+#include "base/tuning.h"
 #include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/timing.h"
 #include "gpu/list.h"
@@ -380,10 +381,9 @@ static int list_test(struct shmemi_list *list)
 
 int shmemi_kernel_list_wait(struct shmemi_list *list)
 {
-    enum { SPINS = 20000 };
     int rc;
     for (unsigned spins = 0; (rc = list_test(list)) == -EAGAIN; spins++)
-        if (spins > SPINS)
+        if (spins > SHMEMI_GPU_LIST_SPINS)
             shmemi_yield();
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
 #include "base/log.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,9 +128,10 @@ int shmemi_stream_hold_begin(const struct shmemi_stream *stream, void **hold_p)
 int shmemi_stream_hold_begin_with_copy(const struct shmemi_stream *stream, void *dest,
                                        const struct shmemi_place *source, size_t nbytes, void **hold_p)
 {
-    enum { MOST = 32 << 10 };
     const struct shmemi_place room = shmemi_place_host(dest);
-    int rc = stream->is_in_order && nbytes <= MOST ? shmemi_gpu_stream_copy(stream, &room, source, nbytes) : -ENOTSUP;
+    int rc = stream->is_in_order && nbytes <= SHMEMI_GPU_HOLD_WITH_COPY
+                 ? shmemi_gpu_stream_copy(stream, &room, source, nbytes)
+                 : -ENOTSUP;
     return rc ? rc : begin(stream, false, hold_p);
 }
 
