@@ -16,7 +16,7 @@
 #include "base/settings.h"
 #include "base/thread/thread_start.h"
 #include "bootstrap/binding.h"
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 #include "gpu/cuda/libcuda.h"
 #include "gpu/device/gpu_context.h"
 #include "gpu/thread_cores.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A copy that a program has asked the CUDA driver for, carried out by the copy threads instead (gpu/double_queue.h) if
+ * A copy that a program has asked the CUDA driver for, carried out by the copy threads instead (gpu/copy_threads/double_queue.h) if
  * it is one of pageable memory. Part of the library that oshcopy preloads. Any thread may call these functions.
  */
 #ifndef SHMEMI_TAKEOVER_H

@@ -6,7 +6,7 @@
 #include "deep/image.h"
 
 #include "deep/types/hash.h"
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 
 #include "base/tuning.h"
 

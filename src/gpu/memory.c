@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/system/plain.h"
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@
 #include "deep/pipeline.h"
 
 #include "base/settings.h"
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 #include "../unit/unit.h"
 
 #include <string.h>

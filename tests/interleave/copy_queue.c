@@ -3,7 +3,7 @@
  * Copy threads that fall asleep, wake up and hand buffers over while copies begin and end: copies one after the other,
  * with pauses about as long as the threads linger, to and from a device that is memory.
  */
-#include "gpu/double_queue.h"
+#include "gpu/copy_threads/double_queue.h"
 
 #include "base/wake/interleave.h"
 #include "tests/interleave/seeded.h"

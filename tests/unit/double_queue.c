@@ -4,7 +4,7 @@
  * sizes at the borders of pieces and buffers, rows, many threads and none, failures of the DMA half-way, and the end.
  */
 #define _GNU_SOURCE
-#include "gpu/double_queue.h"
+#include "gpu/copy_threads/double_queue.h"
 #include "unit.h"
 
 #include <errno.h>

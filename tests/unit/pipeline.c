@@ -8,7 +8,7 @@
 #include "deep/pipeline.h"
 
 #include "base/settings.h"
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 #include "transport/driver.h"
 #include "transport/drivers/table.h"
 #include "unit.h"

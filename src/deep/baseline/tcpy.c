@@ -4,7 +4,7 @@
  * device it copies everything but the pointers out of that copy. An object without pointers is transferred directly.
  */
 #include "deep/space/technique.h"
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 
 #include "base/tuning.h"
 

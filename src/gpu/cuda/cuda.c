@@ -5,7 +5,7 @@
  * Loading the driver does not start CUDA: a program that never uses CUDA pays for a library call or two. A program that
  * holds a device pointer has started CUDA itself.
  */
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 #include "gpu/cuda/cuda_calls.h"
 #include "gpu/device/gpu_copies.h"
 #include "gpu/device/kernels/kernel_lists.h"

@@ -12,6 +12,7 @@
 #define SHMEMI_GPU_CALLS_H
 
 #include "base/likely.h"
+#include "base/tuning.h"
 #include "gpu/memory.h"
 
 #include <errno.h>

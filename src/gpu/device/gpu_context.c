@@ -194,9 +194,9 @@ static bool sees_driver(size_t size)
 /* Other threads may map memory just then: try again, with more. */
 static void check_sight(void)
 {
-    enum { ATTEMPTS = 8, LEAST = 2 << 20 };
+    enum { ATTEMPTS = 8, FIRST_SIZE = 2 << 20 };
     int i = 0;
-    while (i < ATTEMPTS && !sees_driver((size_t)LEAST << i))
+    while (i < ATTEMPTS && !sees_driver((size_t)FIRST_SIZE << i))
         i++;
     if (i < ATTEMPTS)
         return;

@@ -14,7 +14,6 @@
 enum {
     SLOTS = 4,
     SLOT_BYTES = 4 << 20,
-    PIECE_MIN = 256 << 10,
 };
 
 struct relay_slot {
@@ -196,8 +195,8 @@ static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t s
  * nothing. If a gap is as long as a copy of 256 KiB, the geometric mean of 256 KiB and the whole is best. */
 static size_t piece_of(size_t nbytes)
 {
-    size_t piece = PIECE_MIN;
-    while (piece < SLOT_BYTES && piece / PIECE_MIN * piece < nbytes)
+    size_t piece = SHMEMI_GPU_RELAY_PIECE;
+    while (piece < SLOT_BYTES && piece / SHMEMI_GPU_RELAY_PIECE * piece < nbytes)
         piece *= 2;
     return piece;
 }

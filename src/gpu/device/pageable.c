@@ -12,10 +12,10 @@
 #include "base/copy_bytes.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 #include "gpu/device/gpu_copies.h"
 #include "gpu/device/page_locks.h"
-#include "gpu/double_queue.h"
+#include "gpu/copy_threads/double_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,14 +91,13 @@ static void lock_again(const struct shmemi_copy_pool *pool)
 }
 
 /* Shorter rows, rows that overlap, and boxes are left to the driver. */
-enum { ROW_MIN = 4096 };
-
 static bool is_for_threads(const struct shmemi_place *host, size_t pitch, const struct shmemi_shape *shape)
 {
     bool has_rows = shape->rows > 1;
     if (shape->layer)
         return false;
-    if (has_rows && (shape->width < ROW_MIN || shape->dest_pitch < shape->width || shape->source_pitch < shape->width))
+    if (has_rows && (shape->width < SHMEMI_GPU_PAGEABLE_ROW || shape->dest_pitch < shape->width ||
+                     shape->source_pitch < shape->width))
         return false;
     return host->memory == &shmemi_memory_host && shmemi_settings.copy_chunk &&
            !shmemi_gpu.is_locked_range((const void *)host->address, (shape->rows - 1) * pitch + shape->width);

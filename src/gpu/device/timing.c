@@ -13,7 +13,6 @@
 #include <time.h>
 
 enum { UNDER_WAY_MAX = 4096, ORIGINS_MAX = 32 };
-static const uint64_t ORIGIN_AGE_NS = 2000000000;
 
 /* The origin of times of a context (see above). */
 struct origin {
@@ -88,7 +87,7 @@ static struct origin *origin_of(struct shmemi_gpu_context *context)
         origin++;
     if (origin == end)
         return make_origin(context);
-    if (!origin->n_users && shmemi_clock() - origin->at > ORIGIN_AGE_NS && !set_origin(origin))
+    if (!origin->n_users && shmemi_clock() - origin->at > SHMEMI_TIMING_ORIGIN_NS && !set_origin(origin))
         return NULL;
     return origin;
 }

@@ -15,8 +15,8 @@ enum { UNIT = 4096 };
 
 static const size_t ratio_of[SHMEMI_MEMTYPES] = {
     [SHMEMI_MEMTYPE_HOST] = SHMEMI_PIECE_HOST,
-    [SHMEMI_MEMTYPE_CUDA] = SHMEMI_PIECE_CUDA,
-    [SHMEMI_MEMTYPE_OPENCL] = SHMEMI_PIECE_OPENCL,
+#define MEMORY_KIND(type, table, piece) [SHMEMI_MEMTYPE_##type] = piece,
+#include "gpu/memory_kinds.def"
 };
 
 static size_t smaller(size_t a, size_t b)

@@ -17,11 +17,11 @@
 
 /* In this PE's heap, for each place: the number of the last operation there to which the stream has come, and of the last
  * one after which it has gone on. */
-struct word_area {
+struct watched_marks {
     uint64_t come, over;
 };
 
-static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct word_area) <= SHMEMI_EXCHANGE_BYTES,
+static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct watched_marks) <= SHMEMI_EXCHANGE_BYTES,
               "the words must fit");
 
 struct watched_entry {
@@ -45,13 +45,13 @@ static struct {
 
 static size_t offset_of(const struct watched_entry *entry)
 {
-    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct word_area);
+    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct watched_marks);
 }
 
-static struct word_area *words_of(const struct watched_entry *entry)
+static struct watched_marks *words_of(const struct watched_entry *entry)
 {
     char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
-    return (struct word_area *)(heap + offset_of(entry));
+    return (struct watched_marks *)(heap + offset_of(entry));
 }
 
 /* Numbers only grow, also when another operation has the place. */
@@ -175,7 +175,7 @@ void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watc
     struct watched_entry *entry = shmemi_stream_is_recording(stream) ? NULL : add(watched, size);
     stream->watched = entry;
     if (entry)
-        entry->is_marked = mark(stream, entry, offsetof(struct word_area, come));
+        entry->is_marked = mark(stream, entry, offsetof(struct watched_marks, come));
 }
 
 void shmemi_watched_end(struct shmemi_stream *stream, int rc)
@@ -185,7 +185,7 @@ void shmemi_watched_end(struct shmemi_stream *stream, int rc)
         return;
     stream->watched = NULL;
     const bool ends =
-        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct word_area, over))));
+        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct watched_marks, over))));
     pthread_mutex_lock(&all.lock);
     if (ends)
         entry->is_enqueued = true;

@@ -6,7 +6,7 @@
 #include "model.h"
 
 #include "base/likely.h"
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 #include "shmem/coll/collectives.h"
 
 static void store_later(void *word, uint64_t value)

@@ -145,7 +145,7 @@ int shmemi_gpu_stream_take_steps(const struct shmemi_stream *stream, const struc
  * switch back and to write the word. A kernel does both right after a kernel of the program; it needs room on the GPU,
  * which a stream of high priority gets before the others. */
 
-enum { BY_KERNEL_MAX = 32 << 10, BY_KERNEL_THREADS = 512 };
+enum { BY_KERNEL_THREADS = 512 };
 
 static bool prefers_kernel(const struct shmemi_stream *stream)
 {
@@ -181,7 +181,8 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
     struct shmemi_put_step put = {dest->address, source->address, nbytes, 0, word->value, word->step};
     uintptr_t address;
     struct shmemi_gpu_entry entry;
-    if (nbytes > BY_KERNEL_MAX || !context->streams.has_kernels || !is_of(context, dest) || !is_of(context, source))
+    if (nbytes > SHMEMI_STREAM_KERNEL_MOST || !context->streams.has_kernels || !is_of(context, dest) ||
+        !is_of(context, source))
         return -ENOTSUP;
     int rc = shmemi_gpu_enter_relaxed(context, &entry);
     if (rc)

@@ -37,9 +37,8 @@ static struct shmemi_place seen_from(const struct shmemi_gpu_context *context, c
  * a graph it copies whatever has no gaps. */
 static bool is_for_kernel(const struct shmemi_stream *stream, const struct shmemi_shape *shape)
 {
-    enum { WIDTH_FOR_KERNEL = 64 };
     const struct shmemi_gpu_context *context = stream->object;
-    return shape->rows > 1 ? shape->width <= WIDTH_FOR_KERNEL
+    return shape->rows > 1 ? shape->width <= SHMEMI_GPU_ROWS_WIDTH
                            : context->streams.has_kernels && shmemi_gpu_stream_is_recording(stream);
 }
 

@@ -124,7 +124,6 @@ int shmemi_stream_hold_begin(const struct shmemi_stream *stream, void **hold_p)
     return begin(stream, true, hold_p);
 }
 
-/* What is longer goes to the staging slots in one copy less. */
 int shmemi_stream_hold_begin_with_copy(const struct shmemi_stream *stream, void *dest,
                                        const struct shmemi_place *source, size_t nbytes, void **hold_p)
 {

@@ -11,7 +11,7 @@
 #include "base/tuning.h"
 #include "shmem/coll/collectives.h"
 
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 
 static inline _Atomic uint64_t *arrival(const struct shmemi_team *team, int rank, uint64_t number)
 {

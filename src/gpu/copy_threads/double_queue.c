@@ -4,7 +4,7 @@
  * held for a few instructions for each piece, and pieces are large.
  */
 #define _GNU_SOURCE
-#include "gpu/double_queue.h"
+#include "gpu/copy_threads/double_queue.h"
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -13,7 +13,7 @@
 #include "base/wake/interleave.h"
 #include "base/wake/sleep.h"
 #include "base/tuning.h"
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 
 #include <errno.h>
 #include <pthread.h>

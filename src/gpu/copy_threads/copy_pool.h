@@ -6,7 +6,7 @@
 #ifndef SHMEMI_COPY_POOL_H
 #define SHMEMI_COPY_POOL_H
 
-#include "gpu/double_queue.h"
+#include "gpu/copy_threads/double_queue.h"
 #include "gpu/memory.h"
 
 struct shmemi_copy_pool {

@@ -3,7 +3,7 @@
  * The process's copy threads and page-locked buffers. The threads are taken for a whole transfer, since a second one
  * would only share the bus. Small buffers are taken by one atomic operation.
  */
-#include "gpu/copy_pool.h"
+#include "gpu/copy_threads/copy_pool.h"
 
 #include "base/log.h"
 #include "base/settings.h"

@@ -2,7 +2,7 @@
  *
  * Processors that have no file of their own: the C library copies.
  */
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 
 #include "base/copy_bytes.h"
 

@@ -15,7 +15,7 @@
 #ifndef SHMEMI_DOUBLE_QUEUE_H
 #define SHMEMI_DOUBLE_QUEUE_H
 
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 #include "gpu/shape.h"
 
 #include <sched.h>
@@ -71,7 +71,7 @@ unsigned shmemi_double_queue_threads(const struct shmemi_double_queue *queue);
  * of the DMA functions; nothing is under way then either. */
 int shmemi_double_queue_copy(struct shmemi_double_queue *queue, const struct shmemi_queued_copy *copy);
 
-/* Rows of host memory as the host side of a queued copy (gpu/host_rows.c). */
+/* Rows of host memory as the host side of a queued copy (gpu/copy_threads/host_rows.c). */
 struct shmemi_host_rows {
     char *host;
     size_t pitch; /* from row to row; ignored when there is only one */

@@ -7,7 +7,7 @@
  * which spares two of three trips to memory. With 8 threads of a Xeon, host memory alone: into the buffers 92 GB/s by
  * plain stores, 48 to 61 by non-temporal ones; out of them 83 by plain stores, 118 to 131 by non-temporal ones.
  */
-#include "gpu/double_queue.h"
+#include "gpu/copy_threads/double_queue.h"
 
 #include <string.h>
 

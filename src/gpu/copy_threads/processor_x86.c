@@ -3,7 +3,7 @@
  * x86-64 processors. Streaming copies use non-temporal stores, which do not read the cache lines of the destination
  * first. These stores are weakly ordered, so each copy ends with a store fence.
  */
-#include "gpu/processor.h"
+#include "gpu/copy_threads/processor.h"
 
 #include "base/copy_bytes.h"
 
