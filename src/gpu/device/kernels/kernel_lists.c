@@ -216,15 +216,11 @@ static uint32_t lanes_for(const struct shmemi_list *list)
 
 static int launch_list(const struct kernel_list *member, struct shmemi_list_run *run)
 {
-    void *function;
     void *arguments[] = {run};
     run->lanes = lanes_for(&member->list);
     uint32_t blocks = (run->n * run->lanes + BLOCK_THREADS - 1) / BLOCK_THREADS;
-    int rc = shmemi_gpu_kernel(member->list.object, SHMEMI_KERNEL_list, &function);
-    if (rc)
-        return rc;
     blocks = blocks < 1 ? 1 : blocks > BLOCKS_MAX ? BLOCKS_MAX : blocks;
-    return shmemi_gpu_launch(function, blocks, BLOCK_THREADS, member->stream, arguments);
+    return shmemi_gpu_launch(member->list.object, SHMEMI_KERNEL_list, blocks, BLOCK_THREADS, member->stream, arguments);
 }
 
 static unsigned threads_for(const struct shmemi_list_entry *entry)
@@ -235,7 +231,6 @@ static unsigned threads_for(const struct shmemi_list_entry *entry)
 /* The atomic operation is the last entry, or the only one. */
 static int launch_update(struct kernel_list *member, struct shmemi_list_run *run)
 {
-    void *function;
     const struct shmemi_list *list = &member->list;
     struct shmemi_list_entry first = list->entries[0];
     struct shmemi_list_entry update = list->n_last ? list->entries[list->capacity - 1] : first;
@@ -243,8 +238,8 @@ static int launch_update(struct kernel_list *member, struct shmemi_list_run *run
     run->n = list->n_last ? list->n : 0;
     member->way = WAY_UPDATE;
     member->result = update.result;
-    int rc = shmemi_gpu_kernel(list->object, SHMEMI_KERNEL_update, &function);
-    return rc ? rc : shmemi_gpu_launch(function, 1, run->n ? threads_for(&first) : 32, member->stream, arguments);
+    return shmemi_gpu_launch(list->object, SHMEMI_KERNEL_update, 1, run->n ? threads_for(&first) : 32, member->stream,
+                             arguments);
 }
 
 static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)

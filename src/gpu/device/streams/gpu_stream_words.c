@@ -83,11 +83,9 @@ static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel,
 {
     struct shmemi_gpu_context *context = stream->object;
     void *arguments[] = {argument};
-    void *function;
     if (!context->streams.has_kernels)
         return -ENOTSUP;
-    int rc = shmemi_gpu_kernel(context, kernel, &function);
-    return rc ? rc : shmemi_gpu_launch(function, 1, threads, stream->handle, arguments);
+    return shmemi_gpu_launch(context, kernel, 1, threads, stream->handle, arguments);
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
