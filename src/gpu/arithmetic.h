@@ -5,7 +5,7 @@
 #ifndef SHMEMI_ARITHMETIC_H
 #define SHMEMI_ARITHMETIC_H
 
-/* KIND(name, ...): types with the same representation are one kind. F16 and BF16 have 16 bits (gpu/half.h); their sums
+/* KIND(name, ...): types with the same representation are one kind. F16 and BF16 have 16 bits (gpu/half_floats.h); their sums
  * are kept as floats, and rounded once. Devices do not know F80, which is x86's long double. */
 #define SHMEMI_FOR_DEVICE_KINDS(KIND, ...)                                                                             \
     KIND(I8, __VA_ARGS__)                                                                                              \

@@ -9,6 +9,7 @@
 #define SHMEMI_LIST_H
 
 #include "base/copy_bytes.h"
+#include "base/tuning.h"
 #include "gpu/list_entry.h"
 #include "gpu/memory.h"
 
@@ -57,9 +58,8 @@ static inline bool shmemi_list_has_room(const struct shmemi_list *list, size_t n
  * can write there. It asks for them some entries ahead: the program's next operations then do not wait for them. */
 static inline __attribute__((always_inline)) struct shmemi_list_entry *shmemi_list_add(struct shmemi_list *list)
 {
-    enum { AHEAD = 16 };
     struct shmemi_list_entry *entry = &list->entries[list->n++];
-    __builtin_prefetch(entry + AHEAD, 1);
+    __builtin_prefetch(entry + SHMEMI_GPU_LIST_AHEAD, 1);
     return entry;
 }
 

@@ -7,7 +7,7 @@
 #include "shmem/check/check.h"
 #include "shmem/coll/collectives.h"
 #include "shmmap/memory_use.h"
-#include "shmem/steps.h"
+#include "shmem/setup/steps.h"
 #include "transport/service.h"
 #include "instrument/measure.h"
 #include "instrument/trace.h"

@@ -9,7 +9,7 @@
 #include "shmem/check/check.h"
 #include "shmem/team.h"
 
-/* As shmemi_require_team, for routines that may be called before shmem_init: NULL for SHMEM_TEAM_INVALID. */
+/* The team of a handle, for routines that may be called before shmem_init: NULL for SHMEM_TEAM_INVALID. */
 static struct shmemi_team *find_team(const char *routine, shmem_team_t handle)
 {
     const bool is_fixed = handle == SHMEM_TEAM_INVALID || handle == SHMEM_TEAM_WORLD || handle == SHMEM_TEAM_SHARED;

@@ -388,12 +388,10 @@ static bool first_mapped(struct shmemi_region *region, void *argument)
 
 void shmemi_map_close(void)
 {
-    for (;;) {
-        struct shmemi_region *region = NULL;
-        shmemi_region_for_each(first_mapped, &region);
-        if (!region)
-            break;
+    struct shmemi_region *region = NULL;
+    while (shmemi_region_for_each(first_mapped, &region), region) {
         forget(region, true);
+        region = NULL;
     }
     free_areas();
     for (int type = 0; type < SHMEMI_MEMTYPES; type++)

@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/memory_limit.h"
+#include "base/system/memory_limit.h"
 #include "base/settings.h"
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"

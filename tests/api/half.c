@@ -4,7 +4,7 @@
  * on queues and streams, of lengths that take the different ways.
  */
 #include "check.h"
-#include "gpu/half.h"
+#include "gpu/half_floats.h"
 #include "map_check.h"
 
 #include <math.h>

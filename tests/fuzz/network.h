@@ -7,7 +7,7 @@
 #define FUZZ_NETWORK_H
 
 #include "fuzz.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 /* Open the links, and expose all regions but the last. */
 void network_open(char *const *region, const size_t *size, int n);

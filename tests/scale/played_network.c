@@ -9,7 +9,7 @@
 #include "played.h"
 
 #include "transport/request.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

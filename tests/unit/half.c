@@ -3,7 +3,7 @@
  * Numbers of 16 bits: all 65536 of both kinds there and back; and around each of them, and in the middle between it and
  * the next one, how floats are rounded. The model is made of ldexp, not of bits.
  */
-#include "gpu/half.h"
+#include "gpu/half_floats.h"
 #include "unit.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef MEETING_CONTRIBUTIONS_H
 #define MEETING_CONTRIBUTIONS_H
 
-#include "gpu/half.h"
+#include "gpu/half_floats.h"
 #include "meeting_members.h"
 #include "shmem/coll/op.h"
 

@@ -5,7 +5,7 @@
  * device, or no kernel for it. With "time" as its argument it prints what they cost.
  */
 #include "cuda_user.h"
-#include "gpu/half.h"
+#include "gpu/half_floats.h"
 #include "shmem/coll/op.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * How much memory a process may use, read from a folder that stands for / with the files of a machine, of a container,
  * of a batch system, and with none at all.
  */
-#include "base/memory_limit.h"
+#include "base/system/memory_limit.h"
 
 #include "unit.h"
 

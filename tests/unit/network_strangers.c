@@ -4,7 +4,7 @@
  * or in all, they are refused as a stranger's, nothing is answered and nothing waits to be carried out. UCX is not
  * opened: its handlers are caught when they are set, and called as UCX would.
  */
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include "base/log.h"
 #include "bootstrap/job.h"

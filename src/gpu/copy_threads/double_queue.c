@@ -12,6 +12,7 @@
 #include "base/thread/thread_start.h"
 #include "base/wake/interleave.h"
 #include "base/wake/sleep.h"
+#include "base/tuning.h"
 #include "gpu/copy_threads/processor.h"
 
 #include <errno.h>
@@ -23,10 +24,6 @@
 enum {
     BUFFERS_MAX = SHMEMI_COPY_BUFFERS_MAX,
     PAGE = 4096,
-    PIECE_MIN = 128 << 10,  /* starting a smaller DMA copy takes longer than the copy */
-    HELP_MAX = 256 << 10,   /* size of pieces that the caller copies itself when it has nothing to start */
-    ALONE_MAX = 1 << 20,    /* less than this the caller copies alone: it is done before a thread would be awake */
-    WAKING_BYTES = 1 << 20, /* the caller wakes one thread, and one more for every MiB */
     STACK = 256 << 10,
 };
 
@@ -102,8 +99,8 @@ static size_t piece_limit(const struct shmemi_double_queue *queue)
     size_t left = queue->copy->nbytes - queue->assigned;
     size_t share = (queue->assigned < left ? queue->assigned : left) / (queue->is_alone ? 1 : queue->n_threads);
     size_t limit = share / PAGE * PAGE;
-    if (limit < PIECE_MIN)
-        limit = PIECE_MIN;
+    if (limit < SHMEMI_COPY_PIECE_LEAST)
+        limit = SHMEMI_COPY_PIECE_LEAST;
     return limit < queue->buffer_size ? limit : queue->buffer_size;
 }
 
@@ -296,7 +293,7 @@ static size_t next_size(const struct shmemi_double_queue *queue)
 static bool help(struct shmemi_double_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    bool helps = has_work(queue) && (queue->is_alone || next_size(queue) <= HELP_MAX);
+    bool helps = has_work(queue) && (queue->is_alone || next_size(queue) <= SHMEMI_COPY_HELP);
     if (helps)
         copy_next_piece(queue, true);
     pthread_mutex_unlock(&queue->lock);
@@ -359,7 +356,7 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
     for (unsigned i = 0; i < queue->n_buffers; i++)
         push(copy->to_device ? &queue->to_copy : &queue->to_move, i);
     queue->assigned = 0;
-    queue->is_alone = !queue->n_threads || copy->nbytes < ALONE_MAX;
+    queue->is_alone = !queue->n_threads || copy->nbytes < SHMEMI_COPY_ALONE;
     queue->rc = 0;
     queue->copy = copy;
     unsigned awake = queue->n_threads - queue->sleeping;
@@ -367,7 +364,8 @@ static void begin(struct shmemi_double_queue *queue, const struct shmemi_queued_
         atomic_fetch_add_explicit(&queue->begun, 1, memory_order_relaxed);
     pthread_mutex_unlock(&queue->lock);
     shmemi_interleave();
-    for (unsigned i = awake; !queue->is_alone && i < queue->n_threads && i <= copy->nbytes / WAKING_BYTES; i++)
+    for (unsigned i = awake; !queue->is_alone && i < queue->n_threads && i <= copy->nbytes / SHMEMI_COPY_PER_THREAD;
+         i++)
         pthread_cond_signal(&queue->work);
 }
 

@@ -7,6 +7,7 @@
 #include "gpu/cuda/cuda_calls.h"
 
 #include "base/log.h"
+#include "base/tuning.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -46,11 +47,12 @@ static unsigned count_gpus(void)
  * another one. */
 static unsigned queues_of_process(void)
 {
-    enum { LEAST = 8, MOST = 32, OF_GPU = 64 };
     const unsigned pes = shmemi_memory_machine_pes > 0 ? (unsigned)shmemi_memory_machine_pes : 1;
     const unsigned gpus = count_gpus(), sharers = gpus ? (pes + gpus - 1) / gpus : pes;
-    const unsigned queues = OF_GPU / sharers;
-    return sharers < 2 || queues < LEAST ? LEAST : queues < MOST ? queues : MOST;
+    const unsigned queues = SHMEMI_MPS_QUEUES / sharers;
+    return sharers < 2 || queues < SHMEMI_MPS_QUEUES_LEAST ? SHMEMI_MPS_QUEUES_LEAST
+           : queues < SHMEMI_MPS_QUEUES_MOST               ? queues
+                                                           : SHMEMI_MPS_QUEUES_MOST;
 }
 
 /* Under MPS a process has two hardware queues unless it asks for more, otherwise eight. Streams that share one wait for

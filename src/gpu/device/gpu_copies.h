@@ -5,6 +5,7 @@
 #ifndef SHMEMI_GPU_COPIES_H
 #define SHMEMI_GPU_COPIES_H
 
+#include "base/tuning.h"
 #include "gpu/device/gpu_context.h"
 
 /* gpu/device/gpu_copy.c */

@@ -16,7 +16,7 @@ enum {
     SLOT_BYTES = 4 << 20,
 };
 
-struct slot {
+struct relay_slot {
     char *memory;    /* page-locked */
     bool is_claimed; /* by a thread that enqueues copies, or waits for them */
     void *emptied;   /* the slot is empty after this event; NULL: as soon as it is not claimed */
@@ -25,7 +25,7 @@ struct slot {
 
 struct shmemi_gpu_relay {
     pthread_mutex_t lock; /* protects is_claimed */
-    struct slot slot[SLOTS];
+    struct relay_slot slot[SLOTS];
     unsigned next;
 };
 
@@ -90,12 +90,12 @@ void shmemi_gpu_relay_close(struct shmemi_gpu_context *shadow)
     shadow->relay.slots = NULL;
 }
 
-static struct slot *try_claim(struct shmemi_gpu_relay *relay)
+static struct relay_slot *try_claim(struct shmemi_gpu_relay *relay)
 {
-    struct slot *slot = NULL;
+    struct relay_slot *slot = NULL;
     pthread_mutex_lock(&relay->lock);
     for (unsigned i = 0; i < SLOTS && !slot; i++) {
-        struct slot *candidate = &relay->slot[relay->next];
+        struct relay_slot *candidate = &relay->slot[relay->next];
         relay->next = (relay->next + 1) % SLOTS;
         if (!candidate->is_claimed)
             slot = candidate;
@@ -106,15 +106,15 @@ static struct slot *try_claim(struct shmemi_gpu_relay *relay)
     return slot;
 }
 
-static struct slot *claim(struct shmemi_gpu_relay *relay)
+static struct relay_slot *claim(struct shmemi_gpu_relay *relay)
 {
-    struct slot *slot;
+    struct relay_slot *slot;
     while (!(slot = try_claim(relay)))
         shmemi_yield();
     return slot;
 }
 
-static void give_back(struct shmemi_gpu_relay *relay, struct slot *slot)
+static void give_back(struct shmemi_gpu_relay *relay, struct relay_slot *slot)
 {
     pthread_mutex_lock(&relay->lock);
     slot->is_claimed = false;
@@ -122,7 +122,7 @@ static void give_back(struct shmemi_gpu_relay *relay, struct slot *slot)
 }
 
 /* Make the stream wait until the slot is empty. */
-static int await_empty(struct slot *slot, void *stream)
+static int await_empty(struct relay_slot *slot, void *stream)
 {
     if (!slot->emptied)
         return 0;
@@ -138,7 +138,7 @@ static int await_empty(struct slot *slot, void *stream)
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static int copy_out(struct slot *slot, struct shmemi_gpu_context *context, uintptr_t source, size_t nbytes,
+static int copy_out(struct relay_slot *slot, struct shmemi_gpu_context *context, uintptr_t source, size_t nbytes,
                     void **filled_p)
 {
     bool pushed;
@@ -155,8 +155,8 @@ static int copy_out(struct slot *slot, struct shmemi_gpu_context *context, uintp
     return rc;
 }
 
-static int copy_in(struct slot *slot, struct shmemi_gpu_context *context, uintptr_t dest, size_t nbytes, void *filled,
-                   bool is_awaited)
+static int copy_in(struct relay_slot *slot, struct shmemi_gpu_context *context, uintptr_t dest, size_t nbytes,
+                   void *filled, bool is_awaited)
 {
     bool pushed;
     void *stream;
@@ -175,10 +175,10 @@ static int copy_in(struct slot *slot, struct shmemi_gpu_context *context, uintpt
 
 /* Copy a piece. If awaited_p is not NULL, the caller waits for its end, and its slot stays claimed until then. */
 static int copy_piece(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
-                      struct slot **awaited_p)
+                      struct relay_slot **awaited_p)
 {
     void *filled;
-    struct slot *slot = claim(ends->relay);
+    struct relay_slot *slot = claim(ends->relay);
     int rc = copy_out(slot, ends->source, source, nbytes, &filled);
     if (!rc) {
         rc = copy_in(slot, ends->dest, dest, nbytes, filled, awaited_p);
@@ -215,7 +215,7 @@ static int synchronize(struct shmemi_gpu_context *context)
 
 /* On failure nothing is under way any more. */
 static int enqueue_pieces(const struct relay_ends *ends, uintptr_t dest, uintptr_t source, size_t nbytes,
-                          struct slot **awaited_p)
+                          struct relay_slot **awaited_p)
 {
     const size_t piece = piece_of(nbytes);
     int rc = 0;
@@ -243,7 +243,7 @@ static int find_ends(const struct shmemi_place *dest, const struct shmemi_place 
 int shmemi_gpu_relay_copy(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
 {
     struct relay_ends ends;
-    struct slot *slot;
+    struct relay_slot *slot;
     int rc = find_ends(dest, source, &ends);
     if (!rc)
         rc = enqueue_pieces(&ends, dest->address, source->address, nbytes, &slot);

@@ -3,11 +3,11 @@
  * Collectives [9.10]: what the files of shmem/coll share.
  *
  * Every collective has two levels. Inside a node the members load from and store to each other's workspaces
- * (shmem/coll/within_node.c); between nodes the leaders, one per node, exchange words, records and data through the
- * views' drivers (shmem/coll/leaders.c). A member may read another's source only after the owner has entered. It may
- * write into another's dest once the owner has entered the team's collective before this one: the owner then no longer
- * reads what the one before that brought, so programs may alternate two dests without synchronising. There is no static
- * state, since several threads may run collectives of different teams.
+ * (levels/within_node.c); between nodes the leaders, one per node, exchange words, records and data through the views'
+ * drivers (levels/leaders.c). A member may read another's source only after the owner has entered. It may write into
+ * another's dest once the owner has entered the team's collective before this one: the owner then no longer reads what
+ * the one before that brought, so programs may alternate two dests without synchronising. There is no static state,
+ * since several threads may run collectives of different teams.
  */
 #ifndef SHMEMI_COLLECTIVES_H
 #define SHMEMI_COLLECTIVES_H
@@ -179,7 +179,7 @@ struct shmemi_device_work {
 /* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
 
-/* ---- inside a node (shmem/coll/within_node.c) -------------------------------------------------------------------- */
+/* ---- inside a node (shmem/coll/levels/within_node.c) ------------------------------------------------------------- */
 
 static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)
 {
@@ -241,7 +241,7 @@ struct shmemi_children shmemi_node_children(const struct shmemi_team *team, int 
 void shmemi_node_gather(struct shmemi_team *team, uint64_t number);
 void shmemi_node_release(struct shmemi_team *team, uint64_t number);
 
-/* ---- between nodes (shmem/coll/leaders.c) ------------------------------------------------------------------------ */
+/* ---- between nodes (shmem/coll/levels/leaders.c) ----------------------------------------------------------------- */
 
 static inline bool shmemi_is_leader(const struct shmemi_team *team)
 {
@@ -282,7 +282,7 @@ int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 
-/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/rounds.c) ----------------------- */
+/* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/levels/rounds.c) ---------------- */
 
 /* Filled in by who uses it: the team, and how many rounds of how many bytes there are, alike on all members. */
 struct shmemi_relay {

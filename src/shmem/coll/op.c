@@ -5,7 +5,7 @@
  */
 #include "shmem/coll/op.h"
 
-#include "gpu/half.h"
+#include "gpu/half_floats.h"
 
 #include <complex.h>
 

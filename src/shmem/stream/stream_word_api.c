@@ -31,38 +31,44 @@ static void atomic(const struct shmemi_stream_call *call, void *fetch, bool fetc
     shmemi_call_end(&frame.call);
 }
 
+/* What is waited for: words, of which those with a status are left out. */
+struct condition {
+    const void *ivars;
+    size_t nelems;
+    const int *status;
+    unsigned size; /* of a word */
+    bool is_signed;
+    int cmp;
+    uint64_t value;
+};
+
 /* Is any of the words in the set? */
-static bool has_members(size_t nelems, const int *status)
+static bool has_members(const struct condition *condition)
 {
-    for (size_t i = 0; i < nelems; i++)
-        if (!status || !status[i])
+    for (size_t i = 0; i < condition->nelems; i++)
+        if (!condition->status || !condition->status[i])
             return true;
     return false;
 }
 
-struct word_type {
-    unsigned size;
-    bool is_signed;
-};
-
 /* A set without members is none of the words. */
-static void wait_for(const struct shmemi_stream_call *call, size_t *index, const void *ivars, struct word_type type,
-                     size_t nelems, const int *status, int cmp, uint64_t value, bool any)
+static void wait_for(const struct shmemi_stream_call *call, size_t *index, bool any, struct condition condition)
 {
-    const unsigned size = type.size;
+    const unsigned size = condition.size;
     struct shmemi_stream stream = call->stream;
-    struct shmemi_stream_words set = {.size = size, .value = value, .status = status, .any = any};
-    set.step = shmemi_step_of(call->routine, cmp);
+    struct shmemi_stream_words set = {.size = size, .value = condition.value, .status = condition.status, .any = any};
+    set.step = shmemi_step_of(call->routine, condition.cmp);
     if (any) {
         shmemi_require_pointer(call->routine, "index", index);
         set.index = shmemi_enqueued_place(call->routine, index, sizeof *index);
     }
-    if (has_members(nelems, status)) {
-        set.n = nelems;
-        set.view = shmemi_reach(call->routine, ivars, shmemi_bytes_of(nelems, size), shmemi_job.pe, &set.offset);
-        shmemi_reach_word(call->routine, ivars, size, shmemi_job.pe, &set.offset);
+    if (has_members(&condition)) {
+        set.n = condition.nelems;
+        set.view =
+            shmemi_reach(call->routine, condition.ivars, shmemi_bytes_of(set.n, size), shmemi_job.pe, &set.offset);
+        shmemi_reach_word(call->routine, condition.ivars, size, shmemi_job.pe, &set.offset);
     }
-    shmemi_words_watch(&stream, call->routine, &set, type.is_signed);
+    shmemi_words_watch(&stream, call->routine, &set, condition.is_signed);
     const int rc = shmemi_stream_wait_words(&stream, &set);
     shmemi_watched_end(&stream, rc);
     shmemi_require(rc);
@@ -72,7 +78,8 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, const
 #define AMO(OP, TYPE, OPERAND, COMPARE)                                                                                \
     ((struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
 #define BITS(value) bits_of(&value, sizeof value)
-#define WORD(TYPE) ((struct word_type){sizeof(TYPE), (TYPE)-1 < (TYPE)1})
+#define CONDITION(TYPE, ivars, nelems, status)                                                                         \
+    ((struct condition){ivars, nelems, status, sizeof(TYPE), (TYPE)-1 < (TYPE)1, cmp, BITS(cmp_value)})
 
 /* __VA_ARGS__: the parameters between the address of the old value, if any, and the PE. */
 #define DEFINE_POSTING(NAME, amo, ...)                                                                                 \
@@ -93,13 +100,13 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, const
     DEFINE_POSTING(NAME##_atomic_inc, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                                \
     DEFINE_POSTING(NAME##_atomic_add, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)                          \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value,),                                  \
-                           wait_for(&call, NULL, ivar, WORD(TYPE), 1, NULL, cmp, BITS(cmp_value), false))            \
+                           wait_for(&call, NULL, false, CONDITION(TYPE, ivar, 1, NULL)))                             \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until_all, (TYPE *ivars, size_t nelems, const int *status, int cmp,             \
                                                    TYPE cmp_value,),                                                   \
-                           wait_for(&call, NULL, ivars, WORD(TYPE), nelems, status, cmp, BITS(cmp_value), false))    \
+                           wait_for(&call, NULL, false, CONDITION(TYPE, ivars, nelems, status)))                     \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until_any, (size_t *index, TYPE *ivars, size_t nelems, const int *status,       \
                                                    int cmp, TYPE cmp_value,),                                          \
-                           wait_for(&call, index, ivars, WORD(TYPE), nelems, status, cmp, BITS(cmp_value), true))
+                           wait_for(&call, index, true, CONDITION(TYPE, ivars, nelems, status)))
 
 #define DEFINE_BITWISE(NAME, TYPE, verb, OP)                                                                           \
     DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)     \

@@ -31,7 +31,7 @@ enum {
     LAST_WORDS_SECONDS = 5, /* for a PE that cannot start to say why, and to end the job */
 };
 
-struct request {
+struct handout_request {
     struct shmemi_key key;
     uint32_t pe;
     uint32_t padding;
@@ -107,7 +107,7 @@ static bool send_segment(const struct serving *serving, int client)
 }
 
 /* The node rank of a client that sends what a PE of this job does, or -1. */
-static int rank_of_client(const struct request *request, ssize_t size)
+static int rank_of_client(const struct handout_request *request, ssize_t size)
 {
     if (size != (ssize_t)sizeof *request || !shmemi_key_equals(&request->key, &shmemi_job.key) ||
         request->pe >= (uint32_t)shmemi_job.n_pes)
@@ -118,7 +118,7 @@ static int rank_of_client(const struct request *request, ssize_t size)
 /* Descriptors that a client may have enclosed are not received. */
 static void answer(struct serving *serving, int client)
 {
-    struct request request;
+    struct handout_request request;
     ssize_t size = recv(client, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (size <= 0) /* it has gone again */
         return;
@@ -269,7 +269,7 @@ static int connect_to(uint64_t number)
 
 static int send_request(int fd)
 {
-    const struct request request = {.key = shmemi_job.key, .pe = (uint32_t)shmemi_job.pe};
+    const struct handout_request request = {.key = shmemi_job.key, .pe = (uint32_t)shmemi_job.pe};
     ssize_t sent = TEMP_FAILURE_RETRY(send(fd, &request, sizeof request, MSG_NOSIGNAL));
     return sent == (ssize_t)sizeof request ? 0 : -errno;
 }

@@ -23,7 +23,7 @@ struct asking {
     size_t most; /* bytes of a piece */
     struct shmemi_piece next;
     bool has_next; /* a piece is left to be asked for: next */
-    struct request {
+    struct asked_piece {
         struct shmemi_piece piece;
         unsigned slot;
     } request[SHMEMI_STAGING_SLOTS_MAX];
@@ -77,7 +77,7 @@ static int land(struct asking *asking, const struct shmemi_piece *piece, unsigne
 }
 
 /* Take a request that has been answered, the oldest first, off the list. */
-static bool take_answered(struct asking *asking, struct request *request_p)
+static bool take_answered(struct asking *asking, struct asked_piece *request_p)
 {
     unsigned i = 0;
     while (i < asking->requests && !shmemi_slot_is_answered(asking->request[i].slot))
@@ -93,7 +93,7 @@ static bool take_answered(struct asking *asking, struct request *request_p)
 /* Has an answer come, and may another copy begin? Then start to copy it to dest. */
 static bool land_next(struct asking *asking)
 {
-    struct request request;
+    struct asked_piece request;
     if (asking->landings == SHMEMI_STAGED_LOOKAHEAD || !take_answered(asking, &request))
         return false;
     int rc = shmemi_staged_wait(asking->view, request.slot); /* does not wait: tells whether the owner has failed */
@@ -110,7 +110,7 @@ static int ask(struct asking *asking, unsigned slot)
         shmemi_slot_free(slot);
         return rc;
     }
-    asking->request[asking->requests++] = (struct request){asking->next, slot};
+    asking->request[asking->requests++] = (struct asked_piece){asking->next, slot};
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "base/thread/cores.h"
+#include "base/tuning.h"
 #include "gpu/list.h"
 #include "transport/staged/owner.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 
 /* A record as it lies in a payload. */
-struct entry {
+struct batch_entry {
     struct shmemi_scatter_record record;
     uint64_t pitch;
     size_t extent; /* from the first byte to the last */
@@ -23,7 +24,7 @@ struct entry {
 };
 
 /* The next record of a payload. False at its end, and at a record that is cut off or makes no sense. */
-static bool next_entry(const char *payload, size_t size, size_t *position, struct entry *entry)
+static bool next_entry(const char *payload, size_t size, size_t *position, struct batch_entry *entry)
 {
     struct shmemi_scatter_record *record = &entry->record;
     size_t at = *position + sizeof *record;
@@ -49,7 +50,7 @@ static bool next_entry(const char *payload, size_t size, size_t *position, struc
 
 static int check(const char *payload, size_t size)
 {
-    struct entry entry;
+    struct batch_entry entry;
     struct shmemi_place place;
     size_t position = 0;
     while (next_entry(payload, size, &position, &entry)) {
@@ -100,7 +101,7 @@ static int finish(struct landing *landing)
 
 /* A single row goes into a list where the kind has lists: a copy of its own would take as long as the whole list.
  * -EAGAIN: there is no list. */
-static int store_by_list(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+static int store_by_list(struct landing *landing, const struct shmemi_place *place, const struct batch_entry *entry)
 {
     const size_t nbytes = entry->record.nbytes;
     int rc = 0;
@@ -114,7 +115,7 @@ static int store_by_list(struct landing *landing, const struct shmemi_place *pla
     return 0;
 }
 
-static int store_by_channel(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+static int store_by_channel(struct landing *landing, const struct shmemi_place *place, const struct batch_entry *entry)
 {
     struct shmemi_channel *channel = &landing->channel;
     const struct shmemi_place source = shmemi_place_host(entry->bytes);
@@ -135,7 +136,7 @@ static int store_by_channel(struct landing *landing, const struct shmemi_place *
                                            (entry->record.more_rows + (size_t)1) * entry->record.nbytes);
 }
 
-static int store_rows(const struct shmemi_place *place, const struct entry *entry)
+static int store_rows(const struct shmemi_place *place, const struct batch_entry *entry)
 {
     const struct shmemi_place source = shmemi_place_host(entry->bytes);
     const size_t nbytes = entry->record.nbytes;
@@ -147,9 +148,9 @@ static int store_rows(const struct shmemi_place *place, const struct entry *entr
 }
 
 /* How a single row, or rows without gaps, are stored. */
-enum way { BY_CPU, BY_CHANNEL, BY_LIST, BY_COPY };
+enum scatter_way { BY_CPU, BY_CHANNEL, BY_LIST, BY_COPY };
 
-static enum way way_of(const struct shmemi_place *place, bool is_single)
+static enum scatter_way way_of(const struct shmemi_place *place, bool is_single)
 {
     const bool by_copies = atomic_load_explicit(&shmemi_memory_kernels_wait, memory_order_relaxed);
     if (place->memory == &shmemi_memory_host)
@@ -159,7 +160,7 @@ static enum way way_of(const struct shmemi_place *place, bool is_single)
     return is_single && !by_copies && place->memory->lists ? BY_LIST : BY_COPY;
 }
 
-static int store_dense(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+static int store_dense(struct landing *landing, const struct shmemi_place *place, const struct batch_entry *entry)
 {
     int rc = -EAGAIN;
     switch (way_of(place, !entry->record.more_rows)) {
@@ -179,16 +180,15 @@ static int store_dense(struct landing *landing, const struct shmemi_place *place
 
 /* A copy of rows with gaps takes as long as several single ones that share a wait. Two puts to any places make such rows,
  * too. */
-static bool are_better_apart(const struct shmemi_place *place, const struct entry *entry)
+static bool are_better_apart(const struct shmemi_place *place, const struct batch_entry *entry)
 {
-    enum { ROWS_MOST = 16 };
-    const enum way way = way_of(place, true);
-    return entry->record.more_rows < ROWS_MOST && (way == BY_CHANNEL || way == BY_LIST);
+    const enum scatter_way way = way_of(place, true);
+    return entry->record.more_rows < SHMEMI_SCATTER_ROWS_APART && (way == BY_CHANNEL || way == BY_LIST);
 }
 
-static int store_apart(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+static int store_apart(struct landing *landing, const struct shmemi_place *place, const struct batch_entry *entry)
 {
-    struct entry row = *entry;
+    struct batch_entry row = *entry;
     struct shmemi_place there = *place;
     int rc = 0;
     row.record.more_rows = 0;
@@ -200,14 +200,14 @@ static int store_apart(struct landing *landing, const struct shmemi_place *place
     return rc;
 }
 
-static int store_in(struct landing *landing, const struct shmemi_place *place, const struct entry *entry)
+static int store_in(struct landing *landing, const struct shmemi_place *place, const struct batch_entry *entry)
 {
     if (!entry->record.more_rows || entry->pitch == entry->record.nbytes)
         return store_dense(landing, place, entry);
     return are_better_apart(place, entry) ? store_apart(landing, place, entry) : store_rows(place, entry);
 }
 
-static int store(const struct entry *entry, struct landing *landing)
+static int store(const struct batch_entry *entry, struct landing *landing)
 {
     struct shmemi_place place;
     int rc = shmemi_owner_resolver->resolve(entry->record.region, entry->record.offset, entry->extent, &place);
@@ -222,7 +222,7 @@ static int store(const struct entry *entry, struct landing *landing)
 
 int shmemi_scatter(const struct shmemi_request *request, const void *payload)
 {
-    struct entry entry;
+    struct batch_entry entry;
     struct landing landing = {0};
     size_t position = 0;
     int rc = check(payload, request->width);

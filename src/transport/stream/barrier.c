@@ -25,13 +25,13 @@
 
 enum { ROUNDS_MAX = 32, PHASES = 2, STEPS_OF_ROUND = 3, ROUNDS_OF_GRAPH = SHMEMI_STEPS_MAX / STEPS_OF_ROUND };
 
-struct words {
+struct barrier_words {
     uint64_t reached[ROUNDS_MAX]; /* by round: number of the last barrier in which the partner has reached it */
     uint64_t announced;           /* number of the last barrier in all of whose rounds this PE has announced itself */
     uint64_t come[PHASES][ROUNDS_OF_GRAPH]; /* of captured barriers: 1 when the partner has come, 0 when that is seen */
 };
 
-static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct words) <= SHMEMI_WATCHED_OFFSET, "the words must fit");
+static_assert(SHMEMI_STREAM_WORDS_OFFSET + sizeof(struct barrier_words) <= SHMEMI_WATCHED_OFFSET, "the words must fit");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t n_barriers;  /* enqueued */
@@ -49,7 +49,7 @@ static struct shmemi_stream_signal at_word(int pe, size_t offset, enum shmemi_wo
 
 static size_t reached(int round)
 {
-    return offsetof(struct words, reached) + (size_t)round * sizeof(uint64_t);
+    return offsetof(struct barrier_words, reached) + (size_t)round * sizeof(uint64_t);
 }
 
 static int partner(int round)
@@ -92,7 +92,7 @@ static int last_round(void)
 enum { SIGNS = 2 };
 static void signs_of_completion(size_t signs[SIGNS])
 {
-    signs[0] = offsetof(struct words, announced);
+    signs[0] = offsetof(struct barrier_words, announced);
     signs[1] = reached(last_round());
 }
 
@@ -113,7 +113,7 @@ static int by_stream(const struct shmemi_stream *stream, uint64_t stream_number,
     for (int round = 0; is_round(round); round++) {
         steps[n++] = at_word(partner(round), reached(round), SHMEMI_STEP_SET, number);
         if (!is_round(round + 1)) /* before the wait, beside which it takes no time */
-            steps[n++] = at_word(me, offsetof(struct words, announced), SHMEMI_STEP_SET, number);
+            steps[n++] = at_word(me, offsetof(struct barrier_words, announced), SHMEMI_STEP_SET, number);
         steps[n++] = at_word(me, reached(round), SHMEMI_STEP_UNTIL_GE, number);
     }
     return shmemi_stream_steps(stream, steps, n);
@@ -123,7 +123,7 @@ static int by_stream(const struct shmemi_stream *stream, uint64_t stream_number,
 
 static size_t come(int phase, int round)
 {
-    return offsetof(struct words, come) + (size_t)(phase * ROUNDS_OF_GRAPH + round) * sizeof(uint64_t);
+    return offsetof(struct barrier_words, come) + (size_t)(phase * ROUNDS_OF_GRAPH + round) * sizeof(uint64_t);
 }
 
 static int capture_phase(const struct shmemi_stream *stream, int phase)
@@ -182,7 +182,7 @@ static int advance(struct shmemi_stream_work *work)
         if (rc)
             return rc;
         if (!is_round(work->round))
-            __atomic_store_n(own_word(offsetof(struct words, announced)), work->number, __ATOMIC_RELEASE);
+            __atomic_store_n(own_word(offsetof(struct barrier_words, announced)), work->number, __ATOMIC_RELEASE);
     }
     return -EAGAIN;
 }

@@ -17,11 +17,11 @@
 
 /* In this PE's heap, for each place: the number of the last operation there to which the stream has come, and of the last
  * one after which it has gone on. */
-struct words {
+struct word_area {
     uint64_t come, over;
 };
 
-static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct words) <= SHMEMI_EXCHANGE_BYTES,
+static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct word_area) <= SHMEMI_EXCHANGE_BYTES,
               "the words must fit");
 
 struct entry {
@@ -45,13 +45,13 @@ static struct {
 
 static size_t offset_of(const struct entry *entry)
 {
-    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct words);
+    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct word_area);
 }
 
-static struct words *words_of(const struct entry *entry)
+static struct word_area *words_of(const struct entry *entry)
 {
     char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
-    return (struct words *)(heap + offset_of(entry));
+    return (struct word_area *)(heap + offset_of(entry));
 }
 
 /* Numbers only grow, also when another operation has the place. */
@@ -175,7 +175,7 @@ void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watc
     struct entry *entry = shmemi_stream_is_recording(stream) ? NULL : add(watched, size);
     stream->watched = entry;
     if (entry)
-        entry->is_marked = mark(stream, entry, offsetof(struct words, come));
+        entry->is_marked = mark(stream, entry, offsetof(struct word_area, come));
 }
 
 void shmemi_watched_end(struct shmemi_stream *stream, int rc)
@@ -185,7 +185,7 @@ void shmemi_watched_end(struct shmemi_stream *stream, int rc)
         return;
     stream->watched = NULL;
     const bool ends =
-        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct words, over))));
+        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct word_area, over))));
     pthread_mutex_lock(&all.lock);
     if (ends)
         entry->is_enqueued = true;

@@ -11,7 +11,7 @@
 #include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/staged/owner.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

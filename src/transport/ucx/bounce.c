@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "transport/staged/pieces.h"
 #include "transport/request.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum { DEPTH = 3, LANES_MAX = 4, PAGE = 4096 };
 
-struct buffer {
+struct bounce_buffer {
     char *memory;
     struct shmemi_piece chunk;   /* what is in it */
     struct shmemi_ucx_rows rows; /* the same, as the network moves it */
@@ -32,7 +32,7 @@ struct lane {
     const struct shmemi_memory *pinned_for;
     size_t chunk;
     char *memory;
-    struct buffer buffer[DEPTH];
+    struct bounce_buffer buffer[DEPTH];
 };
 
 /* A transfer that is cut into chunks. */
@@ -144,7 +144,7 @@ void shmemi_ucx_bounce_close(void)
 /* ---- Chunks ------------------------------------------------------------------------------------------------------ */
 
 /* Describe the next chunk in a buffer; false at the end. */
-static bool next_chunk(struct walk *walk, struct buffer *buffer)
+static bool next_chunk(struct walk *walk, struct bounce_buffer *buffer)
 {
     struct shmemi_piece *chunk = &buffer->chunk;
     if (!shmemi_cut(&walk->cutter, walk->most, chunk))
@@ -160,7 +160,7 @@ static bool next_chunk(struct walk *walk, struct buffer *buffer)
     return true;
 }
 
-static int wait_copy(struct buffer *buffer)
+static int wait_copy(struct bounce_buffer *buffer)
 {
     int rc = 0;
     unsigned spins = 0;
@@ -171,7 +171,7 @@ static int wait_copy(struct buffer *buffer)
 }
 
 /* Between a buffer and its chunk of the GPU's memory. */
-static int start_copy(const struct walk *walk, struct buffer *buffer)
+static int start_copy(const struct walk *walk, struct bounce_buffer *buffer)
 {
     struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *walk->mine;
     gpu.address += shmemi_piece_offset(&buffer->chunk, walk->local_pitch);
@@ -184,7 +184,7 @@ static int start_copy(const struct walk *walk, struct buffer *buffer)
 }
 
 /* Between a buffer and its chunk of the peer's memory. */
-static int start_rows(const struct walk *walk, struct buffer *buffer)
+static int start_rows(const struct walk *walk, struct bounce_buffer *buffer)
 {
     return shmemi_ucx_start_rows(walk->direction, walk->context, walk->target, &buffer->rows, &buffer->batch);
 }
@@ -193,7 +193,7 @@ static int start_rows(const struct walk *walk, struct buffer *buffer)
 static int drain(struct lane *lane, int rc)
 {
     for (int i = 0; i < DEPTH; i++) {
-        struct buffer *buffer = &lane->buffer[i];
+        struct bounce_buffer *buffer = &lane->buffer[i];
         int copied = wait_copy(buffer);
         int sent = shmemi_ucx_batch_wait_all(&buffer->batch);
         atomic_store(&buffer->batch.status, 0);
@@ -205,7 +205,7 @@ static int drain(struct lane *lane, int rc)
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-static int send_chunk(const struct walk *walk, struct buffer *buffer)
+static int send_chunk(const struct walk *walk, struct bounce_buffer *buffer)
 {
     int rc = wait_copy(buffer);
     return rc ? rc : start_rows(walk, buffer);
@@ -213,7 +213,7 @@ static int send_chunk(const struct walk *walk, struct buffer *buffer)
 
 static int put_chunks(struct walk *walk, struct lane *lane)
 {
-    struct buffer *previous = NULL, *buffer = lane->buffer;
+    struct bounce_buffer *previous = NULL, *buffer = lane->buffer;
     int rc = 0;
     for (unsigned i = 0; !rc && next_chunk(walk, buffer); previous = buffer, buffer = &lane->buffer[++i % DEPTH]) {
         rc = shmemi_ucx_batch_wait_all(&buffer->batch);
@@ -225,7 +225,7 @@ static int put_chunks(struct walk *walk, struct lane *lane)
     return rc ? rc : send_chunk(walk, previous);
 }
 
-static int land_chunk(const struct walk *walk, struct buffer *buffer)
+static int land_chunk(const struct walk *walk, struct bounce_buffer *buffer)
 {
     int rc = shmemi_ucx_batch_wait_all(&buffer->batch);
     return rc ? rc : start_copy(walk, buffer);
@@ -237,7 +237,7 @@ static int get_chunks(struct walk *walk, struct lane *lane)
     unsigned asked = 0, landed = 0;
     int rc = 0;
     while (!rc) {
-        struct buffer *buffer = &lane->buffer[asked % DEPTH];
+        struct bounce_buffer *buffer = &lane->buffer[asked % DEPTH];
         rc = wait_copy(buffer);
         if (rc || !next_chunk(walk, buffer))
             break;

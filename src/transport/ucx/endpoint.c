@@ -6,7 +6,7 @@
  * Endpoints have no peer error handling (UCX 1.22 emulates no atomics with it), but an error handler, which UCX calls
  * over tcp as well: when a PE dies, operations to it end with an error instead of hanging.
  */
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include "base/clock.h"
 #include "base/holdings.h"

@@ -16,7 +16,7 @@
 #include "bootstrap/job.h"
 #include "transport/service.h"
 #include "transport/staged/staged.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

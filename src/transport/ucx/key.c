@@ -10,7 +10,7 @@
 #include "base/holdings.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * Who uses an endpoint locks the initiator and then makes sure that it is still open; who closes one takes it away from
  * all under that lock, and then flushes it. It is made again when it is next needed.
  */
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include "base/holdings.h"
 #include "base/log.h"
@@ -157,9 +157,9 @@ static void await(struct shmemi_ucx_batch *batch)
             shmemi_yield();
 }
 
-enum ending { FLUSH, CLOSE };
+enum closing_state { FLUSH, CLOSE };
 
-static void finish(ucp_ep_h endpoint, enum ending ending)
+static void finish(ucp_ep_h endpoint, enum closing_state ending)
 {
     struct shmemi_ucx_batch batch = {0};
     ucp_request_param_t param;

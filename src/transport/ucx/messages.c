@@ -5,7 +5,7 @@
  * UCX_HANDLE_ERRORS gets what UCX writes.
  */
 #define _GNU_SOURCE
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include "base/log.h"
 

@@ -16,7 +16,7 @@
  * connection is known to be made, and before any PE closes its connections, all have awaited their answers
  * (shmemi_ucx_pulse_settle). From then on pulses go over connections only that are made.
  */
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include "base/clock.h"
 #include "base/log.h"

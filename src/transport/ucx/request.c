@@ -22,7 +22,7 @@
 #include "bootstrap/job.h"
 #include "transport/staged/owner.h"
 #include "transport/service.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,8 +46,8 @@ struct expectation {
 enum { UNKNOWN, ANNOUNCED, AT_ONCE };
 
 /* A request on its way. */
-struct outgoing {
-    struct outgoing *next;
+struct outgoing_request {
+    struct outgoing_request *next;
     struct shmemi_request request;
 };
 
@@ -56,7 +56,7 @@ static struct {
     struct expectation *slot; /* shmemi_staging.slots entries */
     uint32_t *slotless;       /* unanswered requests without a slot, by PE and set */
     uint8_t *payloads;        /* how they go, by PE */
-    struct outgoing *unused;
+    struct outgoing_request *unused;
     struct shmemi_ucx_batch sends;
     struct expectation *first, **end; /* answers to be received, in the order of arrival */
     struct shmemi_ucx_receiving receiving;
@@ -131,15 +131,15 @@ size_t shmemi_ucx_request_payload(const struct shmemi_request *request)
     return has_payload ? shmemi_request_payload_size(request) : 0;
 }
 
-static void free_outgoing(struct outgoing *outgoing)
+static void free_outgoing(struct outgoing_request *outgoing)
 {
     outgoing->next = origin.unused;
     origin.unused = outgoing;
 }
 
-static struct outgoing *take_outgoing(void)
+static struct outgoing_request *take_outgoing(void)
 {
-    struct outgoing *outgoing = origin.unused;
+    struct outgoing_request *outgoing = origin.unused;
     if (outgoing)
         origin.unused = outgoing->next;
     else if (!(outgoing = malloc(sizeof *outgoing)))
@@ -155,7 +155,7 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
     shmemi_ucx_batch_done(&origin.sends, status);
 }
 
-static ucs_status_ptr_t start_send(int pe, ucp_ep_h endpoint, struct outgoing *outgoing)
+static ucs_status_ptr_t start_send(int pe, ucp_ep_h endpoint, struct outgoing_request *outgoing)
 {
     struct shmemi_request *request = &outgoing->request;
     size_t size = shmemi_ucx_request_payload(request);
@@ -179,7 +179,7 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
 {
     if (!origin.slot && !(origin.slot = calloc(shmemi_staging.slots, sizeof *origin.slot)))
         shmemi_fatal("out of memory for %u slots", shmemi_staging.slots);
-    struct outgoing *outgoing = take_outgoing();
+    struct outgoing_request *outgoing = take_outgoing();
     outgoing->request = *request;
     expect((uint32_t)pe, request);
     ucs_status_ptr_t sent = start_send(pe, endpoint, outgoing);
@@ -419,7 +419,7 @@ void shmemi_ucx_request_close(void)
 {
     shmemi_ucx_arrival_close();
     while (origin.unused) {
-        struct outgoing *outgoing = origin.unused;
+        struct outgoing_request *outgoing = origin.unused;
         origin.unused = outgoing->next;
         free(outgoing);
     }

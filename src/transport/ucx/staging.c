@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "transport/request.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 /* UCX's handle of the staging area; NULL when it could not be registered as a whole: UCX then registers each
  * transfer. */

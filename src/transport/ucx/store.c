@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "bootstrap/job.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,8 +56,8 @@ struct record {
 };
 
 /* An answer on its way. */
-struct outgoing {
-    struct outgoing *next;
+struct outgoing_store {
+    struct outgoing_store *next;
     struct stored stored;
 };
 
@@ -70,7 +70,7 @@ static struct {
     _Atomic uint64_t issued; /* puts so far; others may read it */
 } origin;
 
-static struct outgoing *unused_answers; /* under the service lock */
+static struct outgoing_store *unused_answers; /* under the service lock */
 
 /* ---- The origin's end -------------------------------------------------------------------------------------------- */
 
@@ -255,15 +255,15 @@ void shmemi_ucx_stores_peer_lost(int pe)
 
 /* ---- The owner's end --------------------------------------------------------------------------------------------- */
 
-static void free_answer(struct outgoing *outgoing)
+static void free_answer(struct outgoing_store *outgoing)
 {
     outgoing->next = unused_answers;
     unused_answers = outgoing;
 }
 
-static struct outgoing *take_answer(void)
+static struct outgoing_store *take_answer(void)
 {
-    struct outgoing *outgoing = unused_answers;
+    struct outgoing_store *outgoing = unused_answers;
     if (outgoing)
         unused_answers = outgoing->next;
     else if (!(outgoing = calloc(1, sizeof *outgoing))) /* padding is sent, too */
@@ -280,7 +280,7 @@ static void on_answered(void *request, ucs_status_t status, void *user_data)
 
 static void answer(const struct store *store, int status, ucp_ep_h reply)
 {
-    struct outgoing *outgoing = take_answer();
+    struct outgoing_store *outgoing = take_answer();
     outgoing->stored = (struct stored){
         .job_key = shmemi_job.key, .owner = (uint32_t)shmemi_job.pe, .record = store->record, .status = status};
     ucp_request_param_t param = shmemi_ucx_param(outgoing);
@@ -369,7 +369,7 @@ int shmemi_ucx_store_open(void)
 void shmemi_ucx_store_close(void)
 {
     while (unused_answers) {
-        struct outgoing *outgoing = unused_answers;
+        struct outgoing_store *outgoing = unused_answers;
         unused_answers = outgoing->next;
         free(outgoing);
     }

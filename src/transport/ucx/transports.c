@@ -2,7 +2,7 @@
  *
  * Asks UCX which transports an endpoint uses.
  */
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 enum { TRANSPORTS_MAX = 32 };
 

@@ -4,7 +4,7 @@
  *
  *     #                 lane[0]:  1:tcp/eth0.0 md[1] ...
  */
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

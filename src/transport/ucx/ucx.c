@@ -10,7 +10,7 @@
 #include "base/thread/patience.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/job.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

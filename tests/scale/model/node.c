@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The library's src/shmem/coll/within_node.c, compiled so that its loads and stores of words take simulated time. The
- * program is linked with this in place of the library's own object.
+ * The library's src/shmem/coll/levels/within_node.c, compiled so that its loads and stores of words take simulated
+ * time. The program is linked with this in place of the library's own object.
  */
 #include "model.h"
 
@@ -31,4 +31,4 @@ static inline void model_store(void *word, uint64_t value)
 #define atomic_load_explicit(word, order) model_load((const void *)(word))
 #define atomic_store_explicit(word, value, order) model_store((void *)(word), value)
 
-#include "../../../src/shmem/coll/within_node.c"
+#include "../../../src/shmem/coll/levels/within_node.c"

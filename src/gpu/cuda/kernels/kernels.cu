@@ -4,7 +4,7 @@
  * kernel has a file of its own.
  */
 #include "gpu/device/kernels/kernel_arguments.h"
-#include "gpu/half.h"
+#include "gpu/half_floats.h"
 
 #include "gpu/cuda/kernels/end.cuh"
 #include "gpu/cuda/kernels/list.cuh"

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/thread/cores.h"
+#include "base/tuning.h"
 #include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/timing.h"
 #include "gpu/list.h"

@@ -15,6 +15,8 @@
 #include "gpu/device/timing.h"
 #include "gpu/list.h"
 
+#include "base/tuning.h"
+
 #include <errno.h>
 
 enum { THREADS = 128, BLOCKS_MAX = 2048, UNIT_MAX = 16 };
@@ -22,7 +24,7 @@ enum { PAGE = 2 << 20 };
 
 static bool are_in_many_pages(size_t rows, size_t pitch)
 {
-    return rows > SHMEMI_GPU_ROWS_FEW && pitch > (size_t)SHMEMI_GPU_ROWS_PAGES * PAGE / rows;
+    return rows > SHMEMI_GPU_ROWS_BY_ENGINE && pitch > (size_t)SHMEMI_GPU_PAGES_BY_ENGINE * PAGE / rows;
 }
 
 /* Bytes from row to row, on average. */
@@ -33,8 +35,8 @@ static size_t mean_pitch(const struct shmemi_shape *shape, size_t pitch, size_t 
 
 bool shmemi_gpu_rows_pay(const struct shmemi_shape *shape)
 {
-    return shape->width <= SHMEMI_GPU_ROWS_WIDTH &&
-           (shape->rows >= SHMEMI_GPU_ROWS_MANY ||
+    return shape->width <= SHMEMI_GPU_ROW_WIDTH &&
+           (shape->rows >= SHMEMI_GPU_ROWS_BY_KERNEL ||
             are_in_many_pages(shape->rows, mean_pitch(shape, shape->dest_pitch, shape->dest_gap)) ||
             are_in_many_pages(shape->rows, mean_pitch(shape, shape->source_pitch, shape->source_gap)));
 }

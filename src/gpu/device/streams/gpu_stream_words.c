@@ -38,7 +38,7 @@ static struct shmemi_place seen_from(const struct shmemi_gpu_context *context, c
 static bool is_for_kernel(const struct shmemi_stream *stream, const struct shmemi_shape *shape)
 {
     const struct shmemi_gpu_context *context = stream->object;
-    return shape->rows > 1 ? shape->width <= SHMEMI_GPU_ROWS_WIDTH
+    return shape->rows > 1 ? shape->width <= SHMEMI_GPU_ROW_WIDTH
                            : context->streams.has_kernels && shmemi_gpu_stream_is_recording(stream);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -247,7 +248,7 @@ static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const str
 static int meet_and_copy(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting,
                          struct shmemi_extra_streams *extras)
 {
-    if (meeting->nbytes <= SHMEMI_MEET_KERNEL_MOST)
+    if (meeting->nbytes <= SHMEMI_GPU_MEET_BY_KERNEL)
         return meet_and_copy_by_kernel(stream, meeting);
     struct shmemi_extra_stream *beside = meeting->last_is_own ? shmemi_extra_stream_for_copies(extras, stream) : NULL;
     const int n = beside ? meeting->n_copies - 1 : meeting->n_copies;
@@ -273,9 +274,8 @@ static int meet_and_combine(const struct shmemi_stream *stream, const struct shm
 
 unsigned shmemi_gpu_blocks_for(size_t nbytes)
 {
-    enum { BLOCK_BYTES = 16 << 10 };
-    const size_t blocks = nbytes / BLOCK_BYTES,
-                 wanted = blocks > SHMEMI_MEET_BLOCKS_LEAST ? blocks : SHMEMI_MEET_BLOCKS_LEAST;
+    const size_t blocks = nbytes / SHMEMI_GPU_BLOCK_BYTES,
+                 wanted = blocks > SHMEMI_GPU_BLOCKS_LEAST ? blocks : SHMEMI_GPU_BLOCKS_LEAST;
     const size_t most = (size_t)shmemi_settings.stream_blocks;
     return (unsigned)(wanted < most ? wanted : most);
 }

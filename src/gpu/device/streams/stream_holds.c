@@ -10,6 +10,7 @@
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
 #include "base/log.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ int shmemi_stream_hold_begin_with_copy(const struct shmemi_stream *stream, void 
                                        const struct shmemi_place *source, size_t nbytes, void **hold_p)
 {
     const struct shmemi_place room = shmemi_place_host(dest);
-    int rc = stream->is_in_order && nbytes <= SHMEMI_HOLD_COPY_MOST
+    int rc = stream->is_in_order && nbytes <= SHMEMI_GPU_HOLD_WITH_COPY
                  ? shmemi_gpu_stream_copy(stream, &room, source, nbytes)
                  : -ENOTSUP;
     return rc ? rc : begin(stream, false, hold_p);

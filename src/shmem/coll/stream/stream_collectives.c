@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The public collectives on streams and queues (mapshmem/stream_collectives.h), from the same lists as the blocking ones
- * in team_api.c.
+ * in collective_api.c.
  */
 #include "shmem/coll/stream/on_stream.h"
 

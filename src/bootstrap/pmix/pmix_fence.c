@@ -2,7 +2,7 @@
  *
  * The fence of the PMIx bootstrap, which ends with SHMEM_TIMEOUT and tells who has not come.
  */
-#include "bootstrap/pmix_client.h"
+#include "bootstrap/pmix/pmix_client.h"
 
 #include "base/log.h"
 #include "base/settings.h"

@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "shmem/coll/choice.h"
 #include "shmem/coll/collectives.h"
-#include "shmem/steps.h"
+#include "shmem/setup/steps.h"
 #include "shmem/team.h"
 #include "shmmap/symmetric.h"
 #include "bootstrap/bootstrap.h"

@@ -2,7 +2,7 @@
  *
  * The steps of shmem_init: how long they take, and the end of the PE when one takes for ever.
  */
-#include "shmem/steps.h"
+#include "shmem/setup/steps.h"
 
 #include "base/log.h"
 #include "base/settings.h"

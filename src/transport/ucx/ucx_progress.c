@@ -4,7 +4,7 @@
  */
 #include "transport/progress.h"
 
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include "base/thread/cores.h"
 #include "base/tuning.h"

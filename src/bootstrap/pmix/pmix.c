@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tuning.h"
-#include "bootstrap/pmix_client.h"
+#include "bootstrap/pmix/pmix_client.h"
 
 #include <errno.h>
 #include <limits.h>

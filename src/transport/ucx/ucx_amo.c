@@ -5,7 +5,7 @@
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "transport/staged/layers.h"
 #include "transport/prepared.h"
 #include "transport/service.h"
-#include "transport/ucx/internal.h"
+#include "transport/ucx/ucx_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -162,17 +162,17 @@ static int get_small(struct shmemi_context *context, const struct shmemi_ucx_tar
 }
 
 /* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
-struct landing {
-    struct landing *next;
+struct get_landing {
+    struct get_landing *next;
     struct shmemi_ucx_batch *batch;
     void *dest;
     size_t nbytes;
     char bytes[SHMEMI_WHOLE_WORDS_MAX];
 };
 
-static struct landing *free_landings; /* under the initiator lock */
+static struct get_landing *free_landings; /* under the initiator lock */
 
-static void land(struct landing *landing, ucs_status_t status)
+static void land(struct get_landing *landing, ucs_status_t status)
 {
     if (status == UCS_OK)
         shmemi_copy_bytes(landing->dest, landing->bytes, landing->nbytes);
@@ -182,16 +182,16 @@ static void land(struct landing *landing, ucs_status_t status)
 
 static void on_landed(void *request, ucs_status_t status, void *user_data)
 {
-    struct landing *landing = user_data;
+    struct get_landing *landing = user_data;
     struct shmemi_ucx_batch *batch = landing->batch;
     ucp_request_free(request);
     land(landing, status);
     shmemi_ucx_batch_done(batch, status);
 }
 
-static struct landing *take_landing(void)
+static struct get_landing *take_landing(void)
 {
-    struct landing *landing = free_landings;
+    struct get_landing *landing = free_landings;
     if (landing)
         free_landings = landing->next;
     else if (!(landing = malloc(sizeof *landing)))
@@ -211,7 +211,7 @@ static int start_small_get(struct shmemi_context *context, const struct shmemi_u
         pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
         return rc;
     }
-    struct landing *landing = take_landing();
+    struct get_landing *landing = take_landing();
     landing->batch = &context->network;
     landing->dest = dest;
     landing->nbytes = nbytes;
@@ -229,7 +229,7 @@ static int start_small_get(struct shmemi_context *context, const struct shmemi_u
 void shmemi_ucx_landings_close(void)
 {
     while (free_landings) {
-        struct landing *landing = free_landings;
+        struct get_landing *landing = free_landings;
         free_landings = landing->next;
         free(landing);
     }

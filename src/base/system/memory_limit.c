@@ -6,7 +6,7 @@
  * which of its folders is visible there: in a container that may be the process's own group. Limits are looked up from
  * the own group upwards as far as the folders are visible.
  */
-#include "base/memory_limit.h"
+#include "base/system/memory_limit.h"
 
 #include "base/holdings.h"
 #include "base/least.h"
