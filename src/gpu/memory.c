@@ -6,7 +6,7 @@
 #include "gpu/memory.h"
 
 #include "base/log.h"
-#include "base/plain.h"
+#include "base/system/plain.h"
 #include "gpu/copy_threads/copy_pool.h"
 
 #include <errno.h>

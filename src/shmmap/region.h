@@ -16,7 +16,7 @@
 
 #include "base/likely.h"
 #include "base/log.h"
-#include "base/plain.h"
+#include "base/system/plain.h"
 #include "gpu/memory.h"
 #include "transport/driver.h"
 #include "bootstrap/job.h"
@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) bool shmemi_is_in_heap(const void *
 }
 
 /* Whether a local argument of a put or get is certainly host memory that the program may use: in its part of the heap,
- * or outside of the window, neither NULL nor GPU memory. With a GPU: if its page is remembered (base/plain.h). */
+ * or outside of the window, neither NULL nor GPU memory. With a GPU: if its page is remembered (base/system/plain.h). */
 static inline __attribute__((always_inline)) bool shmemi_is_host(const void *address, size_t nbytes)
 {
     if ((uintptr_t)address - shmemi_window.base >= shmemi_window.span)

@@ -9,7 +9,7 @@
  */
 #include "../unit/cuda_user.h"
 
-#include "base/plain.h"
+#include "base/system/plain.h"
 
 #include <shmem.h>
 #include <sys/mman.h>

@@ -78,7 +78,7 @@ static void arrive(void)
 static void ask_as(struct visitor *visitor)
 {
     struct fuzz_input *input = node.input;
-    struct request request;
+    struct segment_request request;
     memset(&request, 0, sizeof request);
     request.key = shmemi_job.key;
     request.pe = (uint32_t)fuzz_below(input, PES + 1);
@@ -86,7 +86,7 @@ static void ask_as(struct visitor *visitor)
     uint8_t odd = fuzz_byte(input);
     size_t size = odd >= 224 ? fuzz_below(input, sizeof request + 1) : sizeof request;
     if (odd < 32) {
-        struct request before = request;
+        struct segment_request before = request;
         ((uint8_t *)&request)[fuzz_below(input, sizeof request)] = fuzz_byte(input);
         is_of_node = shmemi_key_equals(&request.key, &before.key) && request.pe < PES;
     }
@@ -133,7 +133,7 @@ static int poll_visitors(struct pollfd *list, nfds_t n, int timeout)
 /* Who has got what? Only those who knew the key have a descriptor, and it is that of the segment. */
 static void check_visitor(struct visitor *visitor, ino_t segment)
 {
-    struct reply reply;
+    struct segment_reply reply;
     struct iovec vector = {&reply, sizeof reply};
     union shmemi_enclosed enclosed;
     struct msghdr message = {
@@ -190,7 +190,7 @@ static int make_segment(struct fuzz_input *input, bool *is_right)
 static void send_answer(int to)
 {
     struct fuzz_input *input = node.input;
-    struct reply reply;
+    struct segment_reply reply;
     struct shmemi_descriptors segments = {.count = 1};
     bool is_sound = true;
     memset(&reply, 0, sizeof reply);
@@ -198,7 +198,7 @@ static void send_answer(int to)
     reply.handout = handout;
     uint8_t odd = fuzz_byte(input);
     size_t size = odd >= 224 ? fuzz_below(input, sizeof reply + 1) : sizeof reply;
-    const struct reply right = reply;
+    const struct segment_reply right = reply;
     if (odd < 64)
         ((uint8_t *)&reply)[fuzz_below(input, sizeof reply)] = fuzz_byte(input);
     if (fuzz_byte(input) >= 192)
@@ -219,7 +219,7 @@ static void send_answer(int to)
 static ssize_t answer_and_receive(int fd, struct msghdr *message, int flags)
 {
     int visitor = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    struct request request;
+    struct segment_request request;
     if (visitor >= 0 && fuzz_byte(node.input) < 240) {
         ALWAYS(recv(visitor, &request, sizeof request, MSG_DONTWAIT) == (ssize_t)sizeof request);
         send_answer(visitor);

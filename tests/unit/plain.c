@@ -5,7 +5,7 @@
  * which addresses are its own and counts the questions.
  */
 #define _GNU_SOURCE
-#include "base/plain.h"
+#include "base/system/plain.h"
 
 #include "shmmap/region.h"
 #include "unit.h"

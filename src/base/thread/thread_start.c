@@ -38,7 +38,7 @@ int shmemi_thread_start(pthread_t *thread_p, const char *what, void *(*run)(void
     return rc;
 }
 
-struct tried_thread {
+struct thread_trial {
     pthread_mutex_t lock; /* held until all have been started */
     pthread_t thread[4];
     pid_t number[4];
@@ -47,7 +47,7 @@ struct tried_thread {
 
 static void *pass(void *argument)
 {
-    struct tried_thread *trial = argument;
+    struct thread_trial *trial = argument;
     trial->number[trial->n++] = gettid();
     pthread_mutex_lock(&trial->lock);
     pthread_mutex_unlock(&trial->lock);
@@ -55,7 +55,7 @@ static void *pass(void *argument)
 }
 
 /* Wait until the threads no longer count, for those who cannot try again. */
-static void await_end(const struct tried_thread *trial, unsigned n)
+static void await_end(const struct thread_trial *trial, unsigned n)
 {
     enum { TRIES = 1000 };
     for (unsigned i = 0; i < n; i++)
@@ -67,7 +67,7 @@ static void await_end(const struct tried_thread *trial, unsigned n)
 
 int shmemi_threads_check(unsigned n)
 {
-    struct tried_thread trial = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct thread_trial trial = {.lock = PTHREAD_MUTEX_INITIALIZER};
     unsigned started = 0;
     int rc = 0;
     pthread_mutex_lock(&trial.lock);

@@ -11,7 +11,7 @@
 #include "gpu/device/page_locks.h"
 
 #include "base/log.h"
-#include "base/plain.h"
+#include "base/system/plain.h"
 #include "base/settings.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ static int make_witness(struct shmemi_gpu_context *record)
     return rc;
 }
 
-/* Is it seen (base/plain.h) when the driver maps something? It reserves addresses here, which it gets by mmap unless it
+/* Is it seen (base/system/plain.h) when the driver maps something? It reserves addresses here, which it gets by mmap unless it
  * has some left. */
 static bool sees_driver(size_t size)
 {

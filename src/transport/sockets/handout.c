@@ -31,13 +31,13 @@ enum {
     LAST_WORDS_SECONDS = 5, /* for a PE that cannot start to say why, and to end the job */
 };
 
-struct handout_request {
+struct segment_request {
     struct shmemi_key key;
     uint32_t pe;
     uint32_t padding;
 };
 
-struct reply {
+struct segment_reply {
     struct shmemi_key key;
     struct shmemi_handout handout;
 };
@@ -95,7 +95,7 @@ static int milliseconds_to_wait(void)
 
 static bool send_segment(const struct serving *serving, int client)
 {
-    struct reply reply = {shmemi_job.key, *serving->handout};
+    struct segment_reply reply = {shmemi_job.key, *serving->handout};
     const struct shmemi_message message = {.data = &reply, .size = sizeof reply, .beside = *serving->segment};
     int rc;
     while (shmemi_socket_is_busy(rc = shmemi_socket_send(client, 0, &message)) && milliseconds_to_wait())
@@ -107,7 +107,7 @@ static bool send_segment(const struct serving *serving, int client)
 }
 
 /* The node rank of a client that sends what a PE of this job does, or -1. */
-static int rank_of_client(const struct handout_request *request, ssize_t size)
+static int rank_of_client(const struct segment_request *request, ssize_t size)
 {
     if (size != (ssize_t)sizeof *request || !shmemi_key_equals(&request->key, &shmemi_job.key) ||
         request->pe >= (uint32_t)shmemi_job.n_pes)
@@ -118,7 +118,7 @@ static int rank_of_client(const struct handout_request *request, ssize_t size)
 /* Descriptors that a client may have enclosed are not received. */
 static void answer(struct serving *serving, int client)
 {
-    struct handout_request request;
+    struct segment_request request;
     ssize_t size = recv(client, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (size <= 0) /* it has gone again */
         return;
@@ -269,14 +269,14 @@ static int connect_to(uint64_t number)
 
 static int send_request(int fd)
 {
-    const struct handout_request request = {.key = shmemi_job.key, .pe = (uint32_t)shmemi_job.pe};
+    const struct segment_request request = {.key = shmemi_job.key, .pe = (uint32_t)shmemi_job.pe};
     ssize_t sent = TEMP_FAILURE_RETRY(send(fd, &request, sizeof request, MSG_NOSIGNAL));
     return sent == (ssize_t)sizeof request ? 0 : -errno;
 }
 
 /* Only the lowest PE of the node can answer, so what is wrong is its fault or an accident. An empty message may bring
  * descriptors, too. */
-static int receive_reply(int fd, struct reply *reply, struct shmemi_descriptors *taken)
+static int receive_reply(int fd, struct segment_reply *reply, struct shmemi_descriptors *taken)
 {
     struct shmemi_message message = {.data = reply, .size = sizeof *reply};
     ssize_t size;
@@ -290,7 +290,7 @@ static int receive_reply(int fd, struct reply *reply, struct shmemi_descriptors 
     return is_whole && taken->count == 1 && shmemi_key_equals(&reply->key, &shmemi_job.key) ? 0 : -EPROTO;
 }
 
-static int fetch_once(uint64_t number, struct reply *reply, struct shmemi_descriptors *taken)
+static int fetch_once(uint64_t number, struct segment_reply *reply, struct shmemi_descriptors *taken)
 {
     int fd = connect_to(number), rc = fd < 0 ? fd : send_request(fd);
     if (!rc)
@@ -344,7 +344,7 @@ static int check(const struct shmemi_handout *handout, const struct shmemi_hando
 
 int shmemi_handout_fetch(uint64_t number, const struct shmemi_handout *expected)
 {
-    struct reply reply;
+    struct segment_reply reply;
     struct shmemi_descriptors taken = {.count = 0};
     if (!number) { /* the lowest PE has failed */
         sleep(LAST_WORDS_SECONDS);

@@ -17,14 +17,14 @@
 
 /* In this PE's heap, for each place: the number of the last operation there to which the stream has come, and of the last
  * one after which it has gone on. */
-struct word_area {
+struct watched_marks {
     uint64_t come, over;
 };
 
-static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct word_area) <= SHMEMI_EXCHANGE_BYTES,
+static_assert(SHMEMI_WATCHED_OFFSET + SHMEMI_WATCHED_MOST * sizeof(struct watched_marks) <= SHMEMI_EXCHANGE_BYTES,
               "the words must fit");
 
-struct entry {
+struct watched_entry {
     union {
         struct shmemi_watched watched;
         _Alignas(8) unsigned char bytes[SHMEMI_WATCHED_BYTES];
@@ -40,38 +40,38 @@ static struct {
     pthread_mutex_t lock;
     unsigned n, next; /* places that are taken; where the search for a free one begins */
     uint64_t number;
-    struct entry entry[SHMEMI_WATCHED_MOST];
+    struct watched_entry entry[SHMEMI_WATCHED_MOST];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static size_t offset_of(const struct entry *entry)
+static size_t offset_of(const struct watched_entry *entry)
 {
-    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct word_area);
+    return SHMEMI_WATCHED_OFFSET + (size_t)(entry - all.entry) * sizeof(struct watched_marks);
 }
 
-static struct word_area *words_of(const struct entry *entry)
+static struct watched_marks *words_of(const struct watched_entry *entry)
 {
     char *heap = shmemi_view_host(shmemi_exchange_view(shmemi_job.pe));
-    return (struct word_area *)(heap + offset_of(entry));
+    return (struct watched_marks *)(heap + offset_of(entry));
 }
 
 /* Numbers only grow, also when another operation has the place. */
-static bool has_gone_on(const struct entry *place, uint64_t number)
+static bool has_gone_on(const struct watched_entry *place, uint64_t number)
 {
     return __atomic_load_n(&words_of(place)->over, __ATOMIC_ACQUIRE) >= number;
 }
 
-static bool is_over(const struct entry *entry)
+static bool is_over(const struct watched_entry *entry)
 {
     return has_gone_on(entry, entry->number);
 }
 
-static bool has_come(const struct entry *entry)
+static bool has_come(const struct watched_entry *entry)
 {
     return __atomic_load_n(&words_of(entry)->come, __ATOMIC_ACQUIRE) == entry->number;
 }
 
 /* With the lock held. */
-static void free_entry(struct entry *entry)
+static void free_entry(struct watched_entry *entry)
 {
     entry->number = 0;
     all.n--;
@@ -80,7 +80,7 @@ static void free_entry(struct entry *entry)
 /* ---- The watchdog's look -------------------------------------------------------------------------------------------------- */
 
 /* Describing it may take a while: it may be over meanwhile. */
-static void report(const struct entry *place, const struct entry *entry, uint64_t waited)
+static void report(const struct watched_entry *place, const struct watched_entry *entry, uint64_t waited)
 {
     char text[512] = "";
     if (!entry->watched.describe(&entry->watched, entry->has_come, text, sizeof text))
@@ -90,7 +90,7 @@ static void report(const struct entry *place, const struct entry *entry, uint64_
 }
 
 /* With the lock held, which it lets go while it reports. */
-static void look_at(struct entry *entry, uint64_t now)
+static void look_at(struct watched_entry *entry, uint64_t now)
 {
     if (!entry->number || !entry->is_enqueued)
         return;
@@ -106,7 +106,7 @@ static void look_at(struct entry *entry, uint64_t now)
     const uint64_t waited = now - entry->since;
     if (!shmemi_watch_is_due(waited, &entry->spoken))
         return;
-    const struct entry copy = *entry;
+    const struct watched_entry copy = *entry;
     pthread_mutex_unlock(&all.lock);
     report(entry, &copy, waited);
     pthread_mutex_lock(&all.lock);
@@ -125,10 +125,10 @@ static bool look(uint64_t now)
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 
 /* The watchdog frees places when it looks; others may be free as well. With the lock held. */
-static struct entry *find_place(void)
+static struct watched_entry *find_place(void)
 {
     for (unsigned i = 0; i < SHMEMI_WATCHED_MOST; i++) {
-        struct entry *entry = &all.entry[(all.next + i) % SHMEMI_WATCHED_MOST];
+        struct watched_entry *entry = &all.entry[(all.next + i) % SHMEMI_WATCHED_MOST];
         if (entry->number && entry->is_enqueued && is_over(entry))
             free_entry(entry);
         if (entry->number)
@@ -140,12 +140,12 @@ static struct entry *find_place(void)
 }
 
 /* NULL: it is not watched. */
-static struct entry *add(const struct shmemi_watched *watched, size_t size)
+static struct watched_entry *add(const struct shmemi_watched *watched, size_t size)
 {
     pthread_mutex_lock(&all.lock);
-    struct entry *entry = find_place();
+    struct watched_entry *entry = find_place();
     if (entry) {
-        *entry = (struct entry){.number = ++all.number, .since = shmemi_clock()};
+        *entry = (struct watched_entry){.number = ++all.number, .since = shmemi_clock()};
         memcpy(entry->bytes, watched, size);
         if (!all.n++ && !shmemi_watchdog_call(look, "streams")) {
             free_entry(entry);
@@ -157,7 +157,7 @@ static struct entry *add(const struct shmemi_watched *watched, size_t size)
 }
 
 /* Let the stream write a word; false if it cannot. */
-static bool mark(const struct shmemi_stream *stream, const struct entry *entry, size_t word)
+static bool mark(const struct shmemi_stream *stream, const struct watched_entry *entry, size_t word)
 {
     const struct shmemi_stream_signal set = {
         .view = shmemi_exchange_view(shmemi_job.pe),
@@ -172,20 +172,20 @@ void shmemi_watched_begin(struct shmemi_stream *stream, const struct shmemi_watc
 {
     if (!shmemi_watches_streams)
         return;
-    struct entry *entry = shmemi_stream_is_recording(stream) ? NULL : add(watched, size);
+    struct watched_entry *entry = shmemi_stream_is_recording(stream) ? NULL : add(watched, size);
     stream->watched = entry;
     if (entry)
-        entry->is_marked = mark(stream, entry, offsetof(struct word_area, come));
+        entry->is_marked = mark(stream, entry, offsetof(struct watched_marks, come));
 }
 
 void shmemi_watched_end(struct shmemi_stream *stream, int rc)
 {
-    struct entry *entry = stream->watched;
+    struct watched_entry *entry = stream->watched;
     if (!entry)
         return;
     stream->watched = NULL;
     const bool ends =
-        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct word_area, over))));
+        !rc && (entry->by_agent || (entry->is_marked && mark(stream, entry, offsetof(struct watched_marks, over))));
     pthread_mutex_lock(&all.lock);
     if (ends)
         entry->is_enqueued = true;
@@ -196,19 +196,19 @@ void shmemi_watched_end(struct shmemi_stream *stream, int rc)
 
 void shmemi_watched_by_agent(void *watched)
 {
-    struct entry *entry = watched;
+    struct watched_entry *entry = watched;
     entry->by_agent = true;
 }
 
 void shmemi_watched_has_come(void *watched)
 {
-    struct entry *entry = watched;
+    struct watched_entry *entry = watched;
     __atomic_store_n(&words_of(entry)->come, entry->number, __ATOMIC_RELEASE);
 }
 
 void shmemi_watched_is_over(void *watched)
 {
-    struct entry *entry = watched;
+    struct watched_entry *entry = watched;
     __atomic_store_n(&words_of(entry)->over, entry->number, __ATOMIC_RELEASE);
 }
 

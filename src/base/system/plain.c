@@ -3,7 +3,7 @@
  * Remembers pages of host memory, and sees what other libraries map.
  */
 #define _GNU_SOURCE
-#include "base/plain.h"
+#include "base/system/plain.h"
 
 #include "base/log.h"
 #include "base/sanitizer.h"
