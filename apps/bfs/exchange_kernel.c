@@ -51,7 +51,7 @@ static bool reaches_all(const struct search *search)
     for (int pe = 0; pe < search->n_pes; pe++) {
         const char *route = shmemx_route(search->direct->box_map, pe);
 
-        if (pe != search->my_pe && (!route || strcmp(route, "cuda-ipc") != 0))
+        if (pe != search->my_pe && (!route || (strcmp(route, "cuda-ipc") != 0 && strcmp(route, "shared") != 0)))
             return false;
     }
     return true;

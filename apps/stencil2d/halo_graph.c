@@ -37,7 +37,7 @@ static const char *refusal(const struct run *run)
         const char *route =
             has_neighbor(&t->shape, d) ? shmemx_route(t->mapped_messages, t->shape.neighbor[d].pe) : "cuda-ipc";
 
-        if (!route || strcmp(route, "cuda-ipc") != 0)
+        if (!route || (strcmp(route, "cuda-ipc") != 0 && strcmp(route, "shared") != 0))
             return "the GPU of a neighbour is not reached directly, so a thread of the library would take part";
     }
     return NULL;

@@ -50,7 +50,7 @@ bool reaches_neighbors(const struct local_tile *t)
         if (has_neighbor(&t->shape, d)) {
             const char *route = shmemx_route(t->mapped_messages, t->shape.neighbor[d].pe);
 
-            if (!route || strcmp(route, "cuda-ipc") != 0)
+            if (!route || (strcmp(route, "cuda-ipc") != 0 && strcmp(route, "shared") != 0))
                 return false;
         }
     return true;

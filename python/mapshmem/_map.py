@@ -145,7 +145,7 @@ class Mapped(MappedMemory):
     # ---- the end
 
     def route(self, pe: int) -> Optional[str]:
-        """How bytes get to this memory on that PE: "local", "cuda-ipc", "cuda-shadow", "gdr", "staged"..."""
+        """How bytes get to this memory on that PE: "local", "cuda-ipc", "shared", "cuda-shadow", "gdr", "staged"..."""
         require()
         name = lib.shmemx_route(self._ptr, pe)
         return None if name == ffi.NULL else ffi.string(name).decode()

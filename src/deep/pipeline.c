@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "gpu/copy_threads/copy_pool.h"
-#include "transport/driver.h"
+#include "op/operation.h"
 #include "transport/drivers/table.h"
 #include "bootstrap/job.h"
 #include "transport/prepared.h"
@@ -129,18 +129,24 @@ static const struct moves place_moves = {place_start, place_test, place_finish};
 /* One for each buffer, and one for all direct ranges. Used by the thread that has the copy pool. */
 static struct shmemi_context contexts[CONTEXTS];
 
-static int start_transfer(struct shmemi_context *context, const struct shmemi_far_side *far, bool is_send, char *bytes,
-                          size_t at, size_t nbytes)
+static int move(struct shmemi_context *context, const struct shmemi_far_side *far, bool is_send, char *bytes, size_t at,
+                size_t nbytes, bool is_blocking)
 {
-    struct shmemi_place place = shmemi_place_host(bytes);
-    return is_send ? shmemi_issue_put_nbi(context, far->view, far->offset + at, &place, nbytes)
-                   : shmemi_issue_get_nbi(context, far->view, far->offset + at, &place, nbytes);
+    return shmemi_op_transfer(&(struct shmemi_transfer){
+        .context = context,
+        .view = far->view,
+        .offset = far->offset + at,
+        .mine = shmemi_place_host(bytes),
+        .shape = shmemi_shape_linear(nbytes),
+        .is_put = is_send,
+        .is_blocking = is_blocking,
+    });
 }
 
 static int view_start(struct piped_transfer *transfer, size_t number, char *bytes, size_t at, size_t nbytes)
 {
     size_t context = number < SHMEMI_COPY_BUFFERS_MAX ? number : DIRECT_CONTEXT;
-    return start_transfer(&contexts[context], transfer->far, transfer->is_send, bytes, at, nbytes);
+    return move(&contexts[context], transfer->far, transfer->is_send, bytes, at, nbytes, false);
 }
 
 static int view_test(struct piped_transfer *transfer, unsigned buffer)
@@ -267,10 +273,8 @@ static int move_small(const struct shmemi_far_side *far, bool is_send, char *byt
     struct shmemi_place near_place = shmemi_place_host(bytes);
     struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     const struct shmemi_memory *memory = far->place.memory;
-    if (far->view && is_send)
-        return shmemi_issue_put(far->context, far->view, far->offset, &near_place, nbytes);
     if (far->view)
-        return shmemi_issue_get(far->context, far->view, far->offset, &near_place, nbytes);
+        return move(far->context, far, is_send, bytes, 0, nbytes, true);
     return is_send ? memory->copy(&far->place, &near_place, &shape) : memory->copy(&near_place, &far->place, &shape);
 }
 

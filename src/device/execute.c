@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "bootstrap/job.h"
+#include "op/operation.h"
 #include "shmmap/symmetric.h"
-#include "transport/drivers/table.h"
 
 #include <errno.h>
 
@@ -60,64 +60,57 @@ static struct shmemi_amo update_of(const struct shmemi_device_entry *entry)
     };
 }
 
-/* The driver orders the two if it can; otherwise the fence does, as it does for signals of which the data went before. */
-static int put_and_signal(struct shmemi_context *context, struct shmemi_device_entry *entry,
-                          const struct shmemi_view *view, const struct shmemi_place *source)
+static int put(const struct shmemi_device_entry *entry, const struct shmemi_transfer *data)
 {
-    const struct shmemi_view *word = view_of(entry, entry->signal_region, entry->extra, sizeof entry->value);
-    if (!word)
+    if (!(entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD)))
+        return entry->nbytes ? shmemi_op_transfer(data) : 0;
+    const struct shmemi_word_update update = {
+        .view = view_of(entry, entry->signal_region, entry->extra, sizeof entry->value),
+        .offset = entry->extra,
+        .amo = update_of(entry),
+    };
+    if (!update.view)
         return -EINVAL;
-    const struct shmemi_word_update update = {.view = word, .offset = entry->extra, .amo = update_of(entry)};
-    int rc = -ENOTSUP;
-    if (entry->nbytes && !view->driver->copies_itself)
-        rc = shmemi_issue_put_signal(view->driver, context, view, entry->offset, source, entry->nbytes, &update, false);
-    if (rc == -ENOTSUP) {
-        rc = entry->nbytes ? shmemi_issue_put_nbi(context, view, entry->offset, source, entry->nbytes) : 0;
-        rc = rc ? rc : shmemi_drivers_fence(context);
-        rc = rc ? rc : shmemi_issue_amo(context, word, update.offset, &update.amo, NULL);
-    }
+    int rc = shmemi_op_put_signal(data, &update);
     shmemi_region_give_back();
     return rc;
-}
-
-static int put(struct shmemi_context *context, struct shmemi_device_entry *entry, const struct shmemi_view *view,
-               const struct shmemi_place *source)
-{
-    if (entry->what & (SHMEMI_DEVICE_SIGNAL | SHMEMI_DEVICE_ADD))
-        return put_and_signal(context, entry, view, source);
-    if (!entry->nbytes)
-        return 0;
-    int rc = -EAGAIN;
-    if (view->driver->sinks && !view->driver->copies_itself) /* lists would end in kernels of this PE */
-        rc = shmemi_issue_collect(NULL, context, view, entry->offset, source, entry->nbytes, SHMEMI_TRANSFER_PUT_NBI);
-    return rc == -EAGAIN ? shmemi_issue_put_nbi(context, view, entry->offset, source, entry->nbytes) : rc;
 }
 
 static int update_word(struct shmemi_context *context, const struct shmemi_device_entry *entry,
                        const struct shmemi_view *view, char *slot)
 {
-    const struct shmemi_amo amo = {
-        .op = (enum shmemi_amo_op)(entry->what >> SHMEMI_DEVICE_AMO_SHIFT),
-        .size = (unsigned)entry->nbytes,
-        .operand = entry->value,
-        .compare = entry->extra,
+    const struct shmemi_word_update update = {
+        .view = view,
+        .offset = entry->offset,
+        .amo = {.op = (enum shmemi_amo_op)(entry->what >> SHMEMI_DEVICE_AMO_SHIFT),
+                .size = (unsigned)entry->nbytes,
+                .operand = entry->value,
+                .compare = entry->extra},
     };
-    if (amo.op > SHMEMI_AMO_COMPARE_SWAP || (amo.size != 4 && amo.size != 8) || entry->offset % amo.size)
+    const struct shmemi_amo *amo = &update.amo;
+    const struct shmemi_place old = shmemi_place_host(slot);
+    if (amo->op > SHMEMI_AMO_COMPARE_SWAP || (amo->size != 4 && amo->size != 8) || entry->offset % amo->size)
         return refuse(entry, "it is no word for an atomic operation");
-    if (entry->what & SHMEMI_DEVICE_REPLY)
-        return shmemi_issue_amo_nbi(context, view, entry->offset, &amo, slot);
-    return shmemi_issue_amo(context, view, entry->offset, &amo, NULL);
+    return shmemi_op_amo(context, &update, entry->what & SHMEMI_DEVICE_REPLY ? &old : NULL, false);
 }
 
 static int start(struct shmemi_context *context, struct shmemi_device_entry *entry, const struct shmemi_view *view,
                  char *slot)
 {
-    const struct shmemi_place local = local_place(entry, slot);
-    switch (entry->what & SHMEMI_DEVICE_KINDS) {
+    const unsigned kind = entry->what & SHMEMI_DEVICE_KINDS;
+    const struct shmemi_transfer transfer = {
+        .context = context,
+        .view = view,
+        .offset = entry->offset,
+        .mine = local_place(entry, slot),
+        .shape = shmemi_shape_linear(entry->nbytes),
+        .is_put = kind == SHMEMI_DEVICE_PUT,
+    };
+    switch (kind) {
     case SHMEMI_DEVICE_PUT:
-        return put(context, entry, view, &local);
+        return put(entry, &transfer);
     case SHMEMI_DEVICE_GET:
-        return entry->nbytes ? shmemi_issue_get_nbi(context, view, entry->offset, &local, entry->nbytes) : 0;
+        return entry->nbytes ? shmemi_op_transfer(&transfer) : 0;
     case SHMEMI_DEVICE_AMO:
         return update_word(context, entry, view, slot);
     default:

@@ -38,7 +38,7 @@ const char *shmemi_from_kernel_name(enum shmemi_from_kernel what)
     return from_kernel_names[what];
 }
 
-const char *shmemi_transfer_name(enum shmemi_transfer transfer)
+const char *shmemi_transfer_name(enum shmemi_counted transfer)
 {
     return transfer_names[transfer];
 }
@@ -65,7 +65,7 @@ static bool is_of_program(void)
     return true;
 }
 
-void shmemi_measure_transfer(unsigned route, enum shmemi_transfer transfer, struct shmemi_trace_transfer *event)
+void shmemi_measure_transfer(unsigned route, enum shmemi_counted transfer, struct shmemi_trace_transfer *event)
 {
     const char *routine = shmemi_present_routine();
     event->end = shmemi_clock();

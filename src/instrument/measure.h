@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum shmemi_transfer {
+enum shmemi_counted {
 #define TRANSFER(operation, name) SHMEMI_TRANSFER_##operation,
 #define ACTIVITY(activity, name)
 #include "instrument/measure.def"
@@ -57,13 +57,13 @@ void shmemi_measure_start(_Atomic uint64_t *zero);
 void shmemi_measure_close(void);
 
 /* The names in the printed table of a transfer and of an activity. */
-const char *shmemi_transfer_name(enum shmemi_transfer transfer);
+const char *shmemi_transfer_name(enum shmemi_counted transfer);
 const char *shmemi_activity_name(enum shmemi_activity activity);
 const char *shmemi_from_kernel_name(enum shmemi_from_kernel what);
 
 /* Count a transfer by a route (the number of a driver) that began at event->begin and has just ended. Fills in the
  * name, category and end of the event. */
-void shmemi_measure_transfer(unsigned route, enum shmemi_transfer transfer, struct shmemi_trace_transfer *event);
+void shmemi_measure_transfer(unsigned route, enum shmemi_counted transfer, struct shmemi_trace_transfer *event);
 
 /* Count a request of another PE, which arrived at `begin` and has been carried out. */
 void shmemi_measure_served(const char *operation, uint64_t begin, int origin, uint32_t region, uint64_t offset,

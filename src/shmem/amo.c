@@ -5,7 +5,6 @@
 #include "base/likely.h"
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
-#include "transport/drivers/issue.h"
 
 #include <string.h>
 
@@ -18,6 +17,15 @@ const struct shmemi_view *shmemi_reach_word(const char *routine, const void *add
     return view;
 }
 
+static void update_word(struct shmemi_context *context, const char *routine, const struct shmemi_word_update *update,
+                        const struct shmemi_place *old, bool is_blocking)
+{
+    struct shmemi_transfer_call call = shmemi_transfer_call(routine, update->view, update->offset, update->amo.size);
+    shmemi_call_begin(&call.call);
+    shmemi_require(shmemi_op_amo(context, update, old, is_blocking));
+    shmemi_call_end(&call.call);
+}
+
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe)
 {
@@ -27,22 +35,9 @@ void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest,
         shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
         return;
     }
+    const struct shmemi_place old = shmemi_place_host(fetch_p);
     shmemi_check_thread(routine, context); /* which clears view->mapped */
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
-    shmemi_call_begin(&call.call);
-    shmemi_require(shmemi_issue_amo(context, view, offset, amo, fetch_p));
-    shmemi_call_end(&call.call);
-}
-
-/* For a fetch address in mapped memory, to which the CPU cannot store. */
-static int fetch_to_place(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_amo *amo, const struct shmemi_place *place)
-{
-    uint64_t old;
-    int rc = shmemi_issue_amo(context, view, offset, amo, &old);
-    struct shmemi_place source = shmemi_place_host(&old);
-    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
-    return rc ? rc : shmemi_memory_copy(place, &source, &shape);
+    update_word(context, routine, &(struct shmemi_word_update){view, offset, *amo}, fetch_p ? &old : NULL, true);
 }
 
 /* The old value is at fetch_p after quiet. */
@@ -57,13 +52,7 @@ static void amo_nbi(struct shmemi_context *context, const char *routine, void *d
         return;
     }
     shmemi_check_thread(routine, context);
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, amo->size);
-    shmemi_call_begin(&call.call);
-    if (place.memory == &shmemi_memory_host)
-        shmemi_require(shmemi_issue_amo_nbi(context, view, offset, amo, fetch_p));
-    else
-        shmemi_require(fetch_to_place(context, view, offset, amo, &place));
-    shmemi_call_end(&call.call);
+    update_word(context, routine, &(struct shmemi_word_update){view, offset, *amo}, &place, false);
 }
 
 /* Drivers handle words of 4 and 8 bytes, so floating-point values are passed as their bits. */

@@ -10,6 +10,7 @@
 #include "base/likely.h"
 #include "base/pool.h"
 #include "base/settings.h"
+#include "op/operation.h"
 #include "shmem.h"
 #include "shmmap/region.h"
 #include "shmmap/views.h"
@@ -177,28 +178,22 @@ static inline void shmemi_require(int rc)
         shmemi_give_up();
 }
 
+/* The transfer that a routine has been asked for, without context, and not blocking. */
+static inline struct shmemi_transfer shmemi_transfer_of(const char *routine, const void *symmetric, const void *local,
+                                                        struct shmemi_shape shape, int pe, bool is_put)
+{
+    struct shmemi_transfer transfer = {.routine = routine, .shape = shape, .is_put = is_put};
+    const bool is_linear = shape.rows == 1;
+    const size_t dest = is_linear ? shape.width : shmemi_shape_extent(&shape, shape.dest_pitch, shape.dest_gap);
+    const size_t source = is_linear ? shape.width : shmemi_shape_extent(&shape, shape.source_pitch, shape.source_gap);
+    transfer.view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &transfer.offset);
+    transfer.mine = shmemi_local_place(routine, local, is_put ? source : dest);
+    return transfer;
+}
+
 /* shmemi_reach for a word, which must be aligned to its size. */
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p);
-/* Describes, to the watchdog and traces, a transfer that may have to wait. */
-struct shmemi_transfer_call {
-    struct shmemi_call call;
-    const struct shmemi_view *view;
-    size_t offset, nbytes;
-};
-void shmemi_describe_transfer(const struct shmemi_call *call, char *text, size_t size);
-static inline __attribute__((always_inline)) struct shmemi_transfer_call
-shmemi_transfer_call(const char *routine, const struct shmemi_view *view, size_t offset, size_t nbytes)
-{
-    return (struct shmemi_transfer_call){
-        {.routine = routine, .activity = SHMEMI_AT_TRANSFER, .describe = shmemi_describe_transfer},
-        view,
-        offset,
-        nbytes};
-}
-/* Append "offset 64 of the symmetric heap" and the like. */
-void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset);
-
 /* Load this PE's copy of a symmetric word of 2, 4 or 8 bytes, in any memory, and zero-extend it. The
  * load is an acquire: what was ordered before the update that it reads is visible too. */
 uint64_t shmemi_load_word(const char *routine, const void *address, unsigned size);
@@ -236,8 +231,15 @@ struct shmemi_signal {
     uint64_t value;
     int op; /* SHMEM_SIGNAL_* */
 };
-void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                       size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking);
+/* The bytes that a signal follows; there may be none. */
+struct shmemi_payload {
+    void *dest;
+    const void *source;
+    size_t nbytes;
+    bool is_blocking;
+};
+void shmemi_put_signal(struct shmemi_context *context, const char *routine, const struct shmemi_payload *payload,
+                       struct shmemi_signal signal, int pe);
 
 void shmemi_fence(struct shmemi_context *context);
 void shmemi_quiet(struct shmemi_ctx *ctx);

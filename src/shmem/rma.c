@@ -8,27 +8,6 @@
 #include "base/copy_bytes.h"
 #include "transport/drivers/table.h"
 
-/* ---- text for the watchdog about transfers and addresses --------------------------------------------------------- */
-
-void shmemi_append_address(char *text, size_t size, uint32_t region, size_t offset)
-{
-    if (region == SHMEMI_REGION_HEAP)
-        shmemi_append(text, size, "offset %zu of the symmetric heap", offset);
-    else if (region == SHMEMI_REGION_STATIC)
-        shmemi_append(text, size, "offset %zu of static data", offset);
-    else
-        shmemi_append(text, size, "offset %zu of mapped region %u", offset, region);
-}
-
-void shmemi_describe_transfer(const struct shmemi_call *call, char *text, size_t size)
-{
-    const struct shmemi_transfer_call *transfer = (const struct shmemi_transfer_call *)call;
-    shmemi_append(text, size, "%zu bytes at ", transfer->nbytes);
-    shmemi_append_address(text, size, transfer->view->region, transfer->offset);
-    shmemi_append(text, size, " of PE %d, route %s", transfer->view->pe, transfer->view->driver->name);
-    shmemi_name_process(transfer->view->pe);
-}
-
 /* ---- put and get -------------------------------------------------------------------------------------------------
  *
  * The short way is for host memory on both sides, with the peer's memory mapped into this process. It is inlined into
@@ -38,15 +17,6 @@ void shmemi_describe_transfer(const struct shmemi_call *call, char *text, size_t
 
 typedef void (*long_way_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
                            const char *routine);
-
-/* Whether the driver has collected the transfer, to do it together with others; it may decline with -EAGAIN. */
-static inline bool is_collected(int rc)
-{
-    if (rc == -EAGAIN)
-        return false;
-    shmemi_require(rc);
-    return true;
-}
 
 /* The short way again, with all checks: for ranges that are long, or lie at the end of a region. */
 static inline __attribute__((always_inline)) bool is_copied(const void *symmetric, const void *local, size_t nbytes,
@@ -59,43 +29,22 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     return true;
 }
 
-/* The long way of all routines. A blocking get is never collected, and a blocking put only from host memory. */
-static inline __attribute__((always_inline)) void transfer_unchecked(struct shmemi_context *context,
-                                                                     const char *routine, const void *symmetric,
-                                                                     const void *local, size_t nbytes, int pe,
-                                                                     bool is_put, bool is_blocking)
-{
-    size_t offset;
-    const struct shmemi_view *view = shmemi_reach(routine, symmetric, nbytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(routine, local, nbytes);
-    const bool may_collect = !is_blocking || (is_put && place.memory == &shmemi_memory_host);
-    const enum shmemi_transfer counted = is_blocking ? (is_put ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_GET)
-                                                     : (is_put ? SHMEMI_TRANSFER_PUT_NBI : SHMEMI_TRANSFER_GET_NBI);
-    if (may_collect && view->driver->sinks &&
-        is_collected(shmemi_issue_collect(routine, context, view, offset, &place, nbytes, counted)))
-        return;
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
-    shmemi_call_begin(&call.call);
-    if (is_put)
-        shmemi_require((is_blocking ? shmemi_issue_put : shmemi_issue_put_nbi)(context, view, offset, &place, nbytes));
-    else
-        shmemi_require((is_blocking ? shmemi_issue_get : shmemi_issue_get_nbi)(context, view, offset, &place, nbytes));
-    shmemi_call_end(&call.call);
-}
+enum form { GET_NBI, PUT_NBI, GET, PUT }; /* bit 0: a put; bit 1: blocking */
 
+/* The long way of all routines. */
 static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
                                                            const void *symmetric, const void *local, size_t nbytes,
-                                                           int pe, bool is_put, bool is_blocking)
+                                                           int pe, enum form form)
 {
-    bool is_claimed = false;
+    const bool is_put = form & PUT_NBI;
     if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
         return;
-    if (shmemi_unlikely(shmemi_settings.check)) {
-        is_claimed = shmemi_check_begin(routine, context);
-        if (pe == shmemi_job.pe)
-            shmemi_refuse_overlap(routine, symmetric, nbytes, local, nbytes, true);
-    }
-    transfer_unchecked(context, routine, symmetric, local, nbytes, pe, is_put, is_blocking);
+    struct shmemi_transfer transfer =
+        shmemi_transfer_of(routine, symmetric, local, shmemi_shape_linear(nbytes), pe, is_put);
+    transfer.context = context;
+    transfer.is_blocking = form & GET;
+    const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);
+    shmemi_require(shmemi_op_transfer(&transfer));
     if (shmemi_unlikely(is_claimed))
         shmemi_check_end(context);
 }
@@ -103,76 +52,86 @@ static inline __attribute__((always_inline)) void transfer(struct shmemi_context
 static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
-    transfer(context, routine, dest, source, nbytes, pe, true, true);
+    transfer(context, routine, dest, source, nbytes, pe, PUT);
 }
 
 static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                    struct shmemi_context *context, const char *routine)
 {
-    transfer(context, routine, source, dest, nbytes, pe, false, true);
+    transfer(context, routine, source, dest, nbytes, pe, GET);
 }
 
 static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    transfer(context, routine, dest, source, nbytes, pe, true, false);
+    transfer(context, routine, dest, source, nbytes, pe, PUT_NBI);
 }
 
 static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                        struct shmemi_context *context, const char *routine)
 {
-    transfer(context, routine, source, dest, nbytes, pe, false, false);
+    transfer(context, routine, source, dest, nbytes, pe, GET_NBI);
 }
+
+/* How a routine goes on where the short way does not serve, and whether its local side is a variable in host memory. */
+struct way {
+    long_way_t go;
+    bool is_host;
+};
 
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
                                                           void *dest, const void *source, size_t nbytes, int pe,
-                                                          bool source_is_host, long_way_t long_way)
+                                                          struct way way)
 {
     char *there = NULL;
-    if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (source_is_host || shmemi_is_host_short(source))))
+    if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (way.is_host || shmemi_is_host_short(source))))
         there = shmemi_mapped_short(dest, pe);
     if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(there, source, nbytes);
     else
-        long_way(dest, source, nbytes, pe, context, routine);
+        way.go(dest, source, nbytes, pe, context, routine);
 }
 
 static inline __attribute__((always_inline)) void from_peer(struct shmemi_context *context, const char *routine,
                                                             void *dest, const void *source, size_t nbytes, int pe,
-                                                            bool dest_is_host, long_way_t long_way)
+                                                            struct way way)
 {
     const char *there = NULL;
-    if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (dest_is_host || shmemi_is_host_short(dest))))
+    if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (way.is_host || shmemi_is_host_short(dest))))
         there = shmemi_mapped_short(source, pe);
     if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(dest, there, nbytes);
     else
-        long_way(dest, source, nbytes, pe, context, routine);
+        way.go(dest, source, nbytes, pe, context, routine);
 }
+
+static const struct way put_way = {put_long_way, false}, get_way = {get_long_way, false},
+                        put_nbi_way = {put_nbi_long_way, false}, get_nbi_way = {get_nbi_long_way, false},
+                        value_put_way = {put_long_way, true}, value_get_way = {get_long_way, true};
 
 /* For the other files of the API. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe)
 {
-    to_peer(context, routine, dest, source, nbytes, pe, false, put_long_way);
+    to_peer(context, routine, dest, source, nbytes, pe, put_way);
 }
 
 void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                 int pe)
 {
-    from_peer(context, routine, dest, source, nbytes, pe, false, get_long_way);
+    from_peer(context, routine, dest, source, nbytes, pe, get_way);
 }
 
 void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe)
 {
-    to_peer(context, routine, dest, source, nbytes, pe, false, put_nbi_long_way);
+    to_peer(context, routine, dest, source, nbytes, pe, put_nbi_way);
 }
 
 void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
                     int pe)
 {
-    from_peer(context, routine, dest, source, nbytes, pe, false, get_nbi_long_way);
+    from_peer(context, routine, dest, source, nbytes, pe, get_nbi_way);
 }
 
 /* ---- the public forms -------------------------------------------------------------------------------------------- */
@@ -180,26 +139,26 @@ void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *d
 /* clang-format off */
 #define DEFINE_TRANSFER(direction, verb, NAME, ELEMENT, SIZE)                                                          \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))                              \
-    { direction(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe, false, \
-                verb##_long_way); }                                                                                    \
+    { direction(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE), pe, \
+                verb##_way); }                                                                                    \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems, int pe))       \
     { direction(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),               \
-                shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), false, verb##_long_way); }
+                shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), verb##_way); }
 
 /* The value of p or g is a variable of the routine, so it is known to be in host memory. */
 #define DEFINE_P_G(NAME, TYPE)                                                                                         \
     SHMEMI_API(void, NAME##_p, (TYPE *dest, TYPE value, int pe))                                                       \
-    { to_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_p", dest, &value, sizeof value, pe, true,                \
-              put_long_way); }                                                                                    \
+    { to_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_p", dest, &value, sizeof value, pe,                      \
+              value_put_way); }                                                                                    \
     SHMEMI_API(void, ctx_##NAME##_p, (shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe))                                \
     { to_peer(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_p", dest, &value, sizeof value,                             \
-              shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe), true, put_long_way); }                                \
+              shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_p", pe), value_put_way); }                           \
     SHMEMI_API(TYPE, NAME##_g, (const TYPE *source, int pe))                                                           \
-    { TYPE value; from_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_g", &value, source, sizeof value, pe, true,\
-                            get_long_way); return value; }                                                             \
+    { TYPE value; from_peer(&shmemi_default_ctx.transport, "shmem_" #NAME "_g", &value, source, sizeof value, pe,      \
+                            value_get_way); return value; }                                                             \
     SHMEMI_API(TYPE, ctx_##NAME##_g, (shmem_ctx_t ctx, const TYPE *source, int pe))                                    \
     { TYPE value; from_peer(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_g", &value, source, sizeof value,             \
-                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_g", pe), true, get_long_way); return value; }
+                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_g", pe), value_get_way); return value; }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
     DEFINE_TRANSFER(to_peer, put, NAME##_put, TYPE, sizeof(TYPE))                                                      \

@@ -56,7 +56,7 @@ const char *shmemx_strerror(void);
  * valid until the thread's next error. Never NULL. Any thread, at any time. */
 const char *shmemx_last_error(void);
 
-/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "cuda-shadow", "gdr", "staged",
+/* Name of the route that a put to addr on pe takes ("shm", "cma", "ucx", "cuda-ipc", "shared", "cuda-shadow", "gdr", "staged",
  * "naive", "local"), or NULL if addr is not symmetric. */
 const char *shmemx_route(const void *addr, int pe);
 
@@ -161,7 +161,7 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  *   sync_all           all PEs have reached their sync_all or barrier_all
  *   barrier_all        quiet, then sync_all
  *
- * On the routes "local", "cuda-ipc" and "shm" (for page-locked memory, such as the symmetric heap) the GPU does
+ * On the routes "local", "cuda-ipc", "shared" and "shm" (for page-locked memory, such as the symmetric heap) the GPU does
  * everything: no CPU thread waits or takes part, and putmem ends when the data have been delivered. On other
  * routes the stream waits while a thread of the library does the operation. The same applies to SHMEM_SIGNAL_ADD, to
  * host memory that is not page-locked, and to all OpenCL queues. But an OpenCL queue that works in order does not wait

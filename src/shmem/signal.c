@@ -2,8 +2,9 @@
  *
  * Signals and put with signal [9.8].
  */
+#include "base/copy_bytes.h"
+#include "shmem/check/check.h"
 #include "shmem/internal.h"
-#include "transport/drivers/issue.h"
 
 static struct shmemi_amo update_of(const char *routine, struct shmemi_signal signal)
 {
@@ -22,37 +23,35 @@ static void update_signal(struct shmemi_context *context, const char *routine, s
     shmemi_amo(context, routine, signal.address, &amo, NULL, pe);
 }
 
-/* Let the driver order the payload and the signal, so that no thread waits. False if it cannot. */
-static bool put_with_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                            size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking)
+static void put_signal_by_driver(struct shmemi_context *context, const char *routine,
+                                 const struct shmemi_payload *payload, struct shmemi_signal signal, int pe)
 {
     struct shmemi_word_update word;
-    size_t offset;
-    const struct shmemi_view *view = shmemi_reach(routine, dest, nbytes, pe, &offset);
-    if (!view->driver->put_signal)
-        return false;
+    struct shmemi_transfer put =
+        shmemi_transfer_of(routine, payload->dest, payload->source, shmemi_shape_linear(payload->nbytes), pe, true);
     word.view = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word.offset);
     word.amo = update_of(routine, signal);
-    struct shmemi_place place = shmemi_local_place(routine, source, nbytes);
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, nbytes);
-    shmemi_call_begin(&call.call);
-    int rc = shmemi_issue_put_signal(view->driver, context, view, offset, &place, nbytes, &word, is_blocking);
-    shmemi_call_end(&call.call);
-    if (rc == -ENOTSUP)
-        return false;
-    shmemi_require(rc);
-    return true;
+    put.context = context;
+    put.is_blocking = payload->is_blocking;
+    const bool is_claimed = shmemi_check_transfer(&put, payload->dest, payload->source);
+    shmemi_require(shmemi_op_put_signal(&put, &word));
+    if (shmemi_unlikely(is_claimed))
+        shmemi_check_end(context);
 }
 
-/* The payload and the signal may take different routes; the fence makes the payload arrive first. The signal is updated
- * even if there is no payload. */
-void shmemi_put_signal(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                       size_t nbytes, struct shmemi_signal signal, int pe, bool is_blocking)
+/* The signal is updated even if there is no payload. Bytes that this thread has stored need no more than a fence. */
+void shmemi_put_signal(struct shmemi_context *context, const char *routine, const struct shmemi_payload *payload,
+                       struct shmemi_signal signal, int pe)
 {
-    if (nbytes && put_with_signal(context, routine, dest, source, nbytes, signal, pe, is_blocking))
+    const size_t nbytes = payload->nbytes;
+    char *there =
+        nbytes && shmemi_is_host(payload->source, nbytes) ? shmemi_mapped_address(payload->dest, nbytes, pe) : NULL;
+    if (nbytes && !there) {
+        put_signal_by_driver(context, routine, payload, signal, pe);
         return;
+    }
     if (nbytes)
-        (is_blocking ? shmemi_put : shmemi_put_nbi)(context, routine, dest, source, nbytes, pe);
+        shmemi_copy_bytes(there, payload->source, nbytes);
     shmemi_fence(context);
     update_signal(context, routine, signal, pe);
 }
@@ -76,13 +75,15 @@ DEFINE_SIGNAL(signal_add, SHMEM_SIGNAL_ADD)
 #define DEFINE_PUT_SIGNAL(NAME, ELEMENT, SIZE, IS_BLOCKING)                                                            \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,  \
                             int sig_op, int pe))                                                                       \
-    { shmemi_put_signal(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),    \
-                        (struct shmemi_signal){sig_addr, signal, sig_op}, pe, IS_BLOCKING); }                          \
+    { shmemi_put_signal(&shmemi_default_ctx.transport, "shmem_" #NAME,                                                \
+                        &(struct shmemi_payload){dest, source, shmemi_bytes_of(nelems, SIZE), IS_BLOCKING},                            \
+                        (struct shmemi_signal){sig_addr, signal, sig_op}, pe); }                                       \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, size_t nelems,                \
                                   uint64_t *sig_addr, uint64_t signal, int sig_op, int pe))                            \
-    { shmemi_put_signal(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source, shmemi_bytes_of(nelems, SIZE),       \
+    { shmemi_put_signal(shmemi_context_of(ctx), "shmem_ctx_" #NAME,                                                   \
+                        &(struct shmemi_payload){dest, source, shmemi_bytes_of(nelems, SIZE), IS_BLOCKING},                            \
                         (struct shmemi_signal){sig_addr, signal, sig_op},                                              \
-                        shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), IS_BLOCKING); }
+                        shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
     DEFINE_PUT_SIGNAL(NAME##_put_signal, TYPE, sizeof(TYPE), true)                                                     \

@@ -4,7 +4,6 @@
  */
 #include "shmem/check/check.h"
 #include "shmem/shmemx.h"
-#include "transport/drivers/issue.h"
 
 /* Blocks of elements of size bytes. */
 struct strides {
@@ -47,21 +46,6 @@ static void transfer_dense(struct shmemi_context *context, const char *routine, 
     transfers[form](context, routine, dest, source, nbytes, pe);
 }
 
-static int transfer_by_driver(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *mine, const struct shmemi_shape *shape, enum form form)
-{
-    switch (form) {
-    case PUT:
-        return shmemi_issue_put_strided(context, view, offset, mine, shape);
-    case GET:
-        return shmemi_issue_get_strided(context, view, offset, mine, shape);
-    case PUT_NBI:
-        return shmemi_issue_put_strided_nbi(context, view, offset, mine, shape);
-    default:
-        return shmemi_issue_get_strided_nbi(context, view, offset, mine, shape);
-    }
-}
-
 static void transfer_shape(struct shmemi_context *context, const char *routine, void *dest, const void *source,
                            const struct shmemi_shape *shape, int pe, enum form form)
 {
@@ -70,17 +54,14 @@ static void transfer_shape(struct shmemi_context *context, const char *routine, 
         transfer_dense(context, routine, dest, source, shmemi_bytes_of(shape->rows, shape->width), pe, form);
         return;
     }
-    const size_t dest_bytes = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
-    const size_t source_bytes = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
-    size_t offset;
-    const struct shmemi_view *view = is_put ? shmemi_reach(routine, dest, dest_bytes, pe, &offset)
-                                            : shmemi_reach(routine, source, source_bytes, pe, &offset);
-    struct shmemi_place place = shmemi_local_place(routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
-    shmemi_check_thread(routine, context);
-    struct shmemi_transfer_call call = shmemi_transfer_call(routine, view, offset, shape->width * shape->rows);
-    shmemi_call_begin(&call.call);
-    shmemi_require(transfer_by_driver(context, view, offset, &place, shape, form));
-    shmemi_call_end(&call.call);
+    const void *symmetric = is_put ? dest : source, *local = is_put ? source : dest;
+    struct shmemi_transfer transfer = shmemi_transfer_of(routine, symmetric, local, *shape, pe, is_put);
+    transfer.context = context;
+    transfer.is_blocking = form == PUT || form == GET;
+    const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);
+    shmemi_require(shmemi_op_transfer(&transfer));
+    if (shmemi_unlikely(is_claimed))
+        shmemi_check_end(context);
 }
 
 static void transfer(struct shmemi_context *context, const char *routine, void *dest, const void *source,

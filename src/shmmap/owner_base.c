@@ -38,11 +38,15 @@ void shmemi_owner_show(const struct shmemi_region *region)
 static int fetch(const struct shmemi_region *region, int pe, struct base_entry *entry)
 {
     struct shmemi_context context = {0};
-    struct shmemi_place place = shmemi_place_host(entry);
-    const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, pe);
+    const struct shmemi_transfer get = {.context = &context,
+                                        .view = shmemi_region_view(&shmemi_heap_region, pe),
+                                        .offset = offset_of(region),
+                                        .mine = shmemi_place_host(entry),
+                                        .shape = shmemi_shape_linear(sizeof *entry),
+                                        .is_blocking = true};
     struct shmemi_call call = {.activity = SHMEMI_AT_RUNTIME};
     shmemi_call_begin(&call);
-    int rc = shmemi_issue_get(&context, view, offset_of(region), &place, sizeof *entry);
+    int rc = shmemi_issue(&get);
     shmemi_call_end(&call);
     return rc;
 }

@@ -43,6 +43,7 @@ struct shmemi_region {
     struct shmemi_place place;           /* of base, for local copies from and to it */
     struct shmemi_allocation allocation; /* mapped objects */
     int sharers;                         /* of them: PEs that use the device of this PE's copy */
+    bool in_turns;                       /* and do so in turns (gpu/memory.h) */
     bool is_reached_directly;            /* every PE has mapped all copies of its node */
     bool is_met_at;                      /* and kernels of all PEs may wait for each other, and be the library's */
 

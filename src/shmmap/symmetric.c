@@ -69,6 +69,7 @@ static int attach_view(struct shmemi_region *region, int rank, const struct shme
     const int pe = shmemi_job.node_pes[rank];
     struct shmemi_share share = *share_of(rank, mine);
     share.own = &region->place;
+    share.is_same_device = is_same_device(mine, &share);
     share.descriptors = descriptors;
     if (share.label.n_enclosed && pe != shmemi_job.pe && !(descriptors && descriptors->count))
         note_missing(&share, pe);
@@ -78,7 +79,6 @@ static int attach_view(struct shmemi_region *region, int rank, const struct shme
         return -EINVAL;
     }
     region->near[rank] = shmemi_view_of_copy(region, pe);
-    region->near[rank].on_my_device = is_same_device(mine, &share);
     return shmemi_view_attach(&region->near[rank], &share);
 }
 
@@ -130,10 +130,11 @@ static void note_sharers(struct shmemi_region *region, const struct shmemi_share
     region->sharers = count_sharers(region, mine);
     shmemi_region_count_sharers(region);
     const int sharers = shmemi_memory_sharers_of(memory->type, region->allocation.device);
+    region->in_turns = region->sharers > 1 && shmemi_memory_takes_turns(memory);
     if (sharers <= before)
         return;
     const char *how = ", beside each other (MPS)";
-    if (shmemi_memory_takes_turns(memory))
+    if (region->in_turns)
         how = memory->streams->commands
                   ? ": they use it in turns, and kernels that wait for other PEs are avoided; MPS lets them run beside "
                     "each other"
@@ -202,10 +203,10 @@ int shmemi_region_attach(struct shmemi_region *region, struct shmemi_share *shar
     shmemi_exchange_publish(share, sizeof *share);
     if (has_post)
         exchange_descriptors(&post, descriptors);
-    if (!rc)
-        rc = attach_views(region, share, post.received);
     if (is_known)
         note_sharers(region, share);
+    if (!rc)
+        rc = attach_views(region, share, post.received);
     shmemi_exchange_conclude();
     if (has_post)
         close_post(&post);

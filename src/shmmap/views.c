@@ -32,7 +32,8 @@ static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* views of other nod
 
 struct shmemi_view shmemi_view_of_copy(const struct shmemi_region *region, int pe)
 {
-    return (struct shmemi_view){.place = region->place, .size = region->size, .region = region->id, .pe = pe};
+    return (struct shmemi_view){
+        .place = region->place, .size = region->size, .region = region->id, .pe = pe, .in_turns = region->in_turns};
 }
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ struct shmemi_view {
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
     bool by_agent;                  /* this process can use the memory's agent for atomic operations (gpu/list.h) */
-    bool on_my_device;              /* it is memory of the GPU that this PE has mapped memory of the region on */
+    bool in_turns;                  /* several PEs use the device of this PE's copy in turns (gpu/memory.h) */
     uint32_t region;                /* number of the region, the same on every PE */
     int pe;
 };
@@ -51,6 +51,7 @@ struct shmemi_share {
     struct shmemi_mailbox_label label; /* of the mailbox that sends and receives file descriptors */
     /* Filled in by the PE that attaches. */
     const struct shmemi_place *own;               /* that PE's own copy */
+    bool is_same_device;                          /* as that copy's */
     const struct shmemi_descriptors *descriptors; /* file descriptors that came with the handle */
 };
 
@@ -117,15 +118,58 @@ struct shmemi_word_update {
     struct shmemi_amo amo;
 };
 
-/* A contiguous transfer that may be held back. */
-struct shmemi_small {
+/* Bytes that are put to a peer's copy of a region, or got from there. A blocking put returns when the source may be
+ * reused, a blocking get when the data has arrived. Others complete at quiet: until then the program leaves `mine`
+ * alone. */
+struct shmemi_transfer {
     struct shmemi_context *context;
+    const char *routine; /* which the program has called, for the watchdog and traces; NULL: the library's own */
     const struct shmemi_view *view;
-    size_t offset;
-    struct shmemi_place mine; /* this PE's side */
-    size_t nbytes;
+    size_t offset;             /* of the first byte in the peer's copy */
+    struct shmemi_place mine;  /* the first byte on this side */
+    struct shmemi_shape shape; /* dest is the peer's side of a put, and this PE's side of a get; one row: contiguous */
     bool is_put;
+    bool is_blocking;
 };
+
+static inline size_t shmemi_transfer_bytes(const struct shmemi_transfer *transfer)
+{
+    return transfer->shape.width * transfer->shape.rows;
+}
+
+/* Is this PE's side in host memory? */
+static inline bool shmemi_transfer_is_host(const struct shmemi_transfer *transfer)
+{
+    return transfer->mine.memory == &shmemi_memory_host;
+}
+
+/* Where the peer's copy has an address in this process. */
+static inline struct shmemi_place shmemi_view_place(const struct shmemi_view *view, size_t offset)
+{
+    struct shmemi_place place = view->place;
+    place.address += offset;
+    return place;
+}
+
+struct shmemi_ends {
+    struct shmemi_place dest, source;
+};
+
+static inline struct shmemi_ends shmemi_transfer_ends(const struct shmemi_transfer *transfer)
+{
+    const struct shmemi_place there = shmemi_view_place(transfer->view, transfer->offset);
+    return transfer->is_put ? (struct shmemi_ends){there, transfer->mine} : (struct shmemi_ends){transfer->mine, there};
+}
+
+static inline size_t shmemi_transfer_peer_pitch(const struct shmemi_transfer *transfer)
+{
+    return transfer->is_put ? transfer->shape.dest_pitch : transfer->shape.source_pitch;
+}
+
+static inline size_t shmemi_transfer_my_pitch(const struct shmemi_transfer *transfer)
+{
+    return transfer->is_put ? transfer->shape.source_pitch : transfer->shape.dest_pitch;
+}
 
 /* Where a driver's small transfers may be held back (transport/collect/hold_back.h). */
 enum {
@@ -157,28 +201,10 @@ struct shmemi_driver {
     int (*attach)(struct shmemi_view *view, const struct shmemi_share *share);
     void (*detach)(struct shmemi_view *view);
 
-    /* Contiguous transfers between offset in the peer's copy and a local place. put returns when the source may be
-     * reused, get when the data has arrived; the nbi forms complete at quiet. */
-    int (*put)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *source,
-               size_t nbytes);
-    int (*get)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
-               size_t nbytes);
-    int (*put_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes);
-    int (*get_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_place *dest,
-                   size_t nbytes);
+    int (*transfer)(const struct shmemi_transfer *);
 
-    /* Rows with a pitch on either side, with layers or without; blocking as put and get are. In the shape, dest is the
-     * peer's side for a put, and this PE's side for a get. The nonblocking forms complete at quiet: until then the
-     * program leaves the source, or dest, alone. */
-    int (*put_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                       const struct shmemi_place *source, const struct shmemi_shape *shape);
-    int (*get_strided)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                       const struct shmemi_place *dest, const struct shmemi_shape *shape);
-    int (*put_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape);
-    int (*get_strided_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape);
+    /* Optional: does the driver leave this transfer, although it could do it itself, to the owner, as a request? */
+    bool (*is_left_to_owner)(const struct shmemi_transfer *);
 
     /* fetch_p is NULL when the old value is not wanted; such an operation may still be under way on return. */
     int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
@@ -188,11 +214,9 @@ struct shmemi_driver {
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
-    /* A put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
+    /* A contiguous put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
      * done, for one because the word is served by a driver that this one cannot order. Optional. */
-    int (*put_signal)(struct shmemi_context *, const struct shmemi_view *, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                      bool is_blocking);
+    int (*put_signal)(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
     const struct shmemi_exposing *exposing; /* optional: NULL where an owner has nothing to prepare */
 };
@@ -217,6 +241,7 @@ extern const struct shmemi_completion shmemi_completion_staged; /* requests */
 extern const struct shmemi_driver shmemi_driver_shm;    /* host memory of this node: load and store */
 extern const struct shmemi_driver shmemi_driver_cma;    /* host memory of this node by process_vm_writev */
 extern const struct shmemi_driver shmemi_driver_ipc;    /* GPU memory of this node opened in this process: "cuda-ipc" */
+extern const struct shmemi_driver shmemi_driver_shared; /* the same on this PE's own GPU, used in turns */
 extern const struct shmemi_driver shmemi_driver_shadow; /* the same by a context on its GPU: "cuda-shadow" */
 extern const struct shmemi_driver shmemi_driver_local;  /* this PE's own GPU memory */
 extern const struct shmemi_driver shmemi_driver_ucx;    /* host memory of another node */

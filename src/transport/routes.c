@@ -4,11 +4,8 @@
  */
 #include "transport/routes.h"
 
-#include "base/likely.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "bootstrap/job.h"
-#include "transport/driver.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +14,7 @@ enum { CAUSE_BYTES = 224, CAUSES_MAX = 16 };
 
 static const char *const relation_names[SHMEMI_RELATIONS] = {
     [SHMEMI_SAME_GPU] = "same GPU",
+    [SHMEMI_SAME_GPU_BESIDE] = "same GPU, MPS",
     [SHMEMI_PEER_ACCESS] = "peer access",
     [SHMEMI_NO_PEER_ACCESS] = "no peer access",
     [SHMEMI_OTHER_NODE] = "other node",
@@ -42,19 +40,6 @@ bool shmemi_route_is_allowed(enum shmemi_gpu_route route, bool in_node)
 {
     const int forced = shmemi_settings.gpu_route;
     return forced == SHMEMI_ROUTE_AUTO || forced == (int)route || (forced == SHMEMI_ROUTE_GDR && in_node);
-}
-
-/* Where several PEs use a GPU in turns (no MPS), a copy within the GPU waits for the turn of its process, 0.15 ms with two
- * of them on an H100 or H200 that both are active, and 10 us where the other is idle. Its copy engines serve all processes
- * at once, and they are all that a request needs: some 20 us at 8 B, 80 at 1 MiB. Longer copies cost more than the turn. */
-bool shmemi_route_awaits_turn(const struct shmemi_view *view, const struct shmemi_memory *local, size_t nbytes)
-{
-    enum { MOST = 2 << 20 };
-    if (shmemi_likely(shmemi_memory_sharers[local->type] < 2))
-        return false;
-    return nbytes && nbytes <= MOST && view->link && view->on_my_device && view->pe != shmemi_job.pe &&
-           local == view->place.memory && shmemi_memory_takes_turns(local) &&
-           shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, true);
 }
 
 /* Written by the collective calls only, one thread at a time. */

@@ -12,11 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct shmemi_view;
-
 /* Where the device of another PE is. */
 enum shmemi_relation {
-    SHMEMI_SAME_GPU,
+    SHMEMI_SAME_GPU,            /* which the PEs use in turns */
+    SHMEMI_SAME_GPU_BESIDE,     /* whose kernels run beside each other (MPS) */
     SHMEMI_PEER_ACCESS,
     SHMEMI_NO_PEER_ACCESS,
     SHMEMI_OTHER_NODE,
@@ -30,10 +29,6 @@ const char *shmemi_route_of(enum shmemi_memory_class class, enum shmemi_relation
 
 /* Does SHMEM_GPU_ROUTE leave this route to GPU memory open? Forcing gdr concerns other nodes only. */
 bool shmemi_route_is_allowed(enum shmemi_gpu_route route, bool in_node);
-
-/* Would this process have to wait for its turn on the GPU to copy between the view and local memory, and is the owner's
- * help quicker? */
-bool shmemi_route_awaits_turn(const struct shmemi_view *view, const struct shmemi_memory *local, size_t nbytes);
 
 /* During a map (one at a time): begin, then notes of the slow routes found; cause is the first of them, or "". */
 void shmemi_slow_route_begin(void);

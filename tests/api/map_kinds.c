@@ -149,7 +149,9 @@ static void check_route(const void *address, int pe, enum shmemi_memory_class cl
     if (shmemi_settings.gpu_route != SHMEMI_ROUTE_AUTO || relation[pe] < 0)
         return;
     if (pe != shmem_my_pe())
-        wanted = shmemi_route_of(class, (enum shmemi_relation)relation[pe]);
+        wanted = shmemi_route_of(class, relation[pe] == SHMEMI_SAME_GPU && shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA)
+                                            ? SHMEMI_SAME_GPU_BESIDE
+                                            : (enum shmemi_relation)relation[pe]);
     if (strcmp(route, wanted)) {
         n_failures++;
         fprintf(stderr, "PE %d: %s memory of PE %d goes by %s, the table says %s\n", shmem_my_pe(),

@@ -182,7 +182,8 @@ static bool all_are_direct(const char *map)
 {
     static int others; /* symmetric: some PE does not */
     const char *route = shmemx_route(map, check_target(1));
-    for (int pe = 0; strcmp(route, "cuda-ipc") && strcmp(route, "local") && pe < shmem_n_pes(); pe++)
+    const bool is_direct = !strcmp(route, "cuda-ipc") || !strcmp(route, "shared") || !strcmp(route, "local");
+    for (int pe = 0; !is_direct && pe < shmem_n_pes(); pe++)
         shmem_int_p(&others, 1, pe);
     shmem_barrier_all();
     return !others;

@@ -157,14 +157,23 @@ static void quiet(struct actor *actor)
     CHECK(!memcmp(actor->model, object + actor->number * PART, PART));
 }
 
+static int transfer(struct actor *actor, size_t offset, char *mine, size_t nbytes, bool is_put, bool is_blocking)
+{
+    return view.driver->transfer(&(struct shmemi_transfer){.context = &actor->context,
+                                                           .view = &view,
+                                                           .offset = actor->number * PART + offset,
+                                                           .mine = shmemi_place_host(mine),
+                                                           .shape = shmemi_shape_linear(nbytes),
+                                                           .is_put = is_put,
+                                                           .is_blocking = is_blocking});
+}
+
 /* A put of any form. The buffer has what the model has, so that puts under way may read it later. */
 static void put(struct actor *actor, size_t offset, size_t nbytes, bool is_nbi)
 {
-    const struct shmemi_place source = shmemi_place_host(actor->buffer + offset);
     for (size_t i = 0; i < nbytes; i++)
         actor->model[offset + i] = actor->buffer[offset + i] = (char)seeded_number(256);
-    check((is_nbi ? view.driver->put_nbi : view.driver->put)(&actor->context, &view, actor->number * PART + offset,
-                                                             &source, nbytes));
+    check(transfer(actor, offset, actor->buffer + offset, nbytes, true, !is_nbi));
 }
 
 /* A burst of small ones, which are held back where they can be: by runs or in a batch. */
@@ -173,24 +182,29 @@ static void put_burst(struct actor *actor, size_t offset)
     const size_t step = 8 + 8 * seeded_number(3), n = 4 + seeded_number(30);
     const bool in_batch = seeded_number(2);
     for (size_t i = 0; i < n; i++) {
-        const size_t at = offset + i * step, there = actor->number * PART + at;
-        const struct shmemi_place source = {in_batch ? &shmemi_memory_host : &late, NULL,
-                                            (uintptr_t)actor->buffer + at};
+        const size_t at = offset + i * step;
+        const struct shmemi_transfer put = {
+            .context = &actor->context,
+            .view = &view,
+            .offset = actor->number * PART + at,
+            .mine = {in_batch ? &shmemi_memory_host : &late, NULL, (uintptr_t)actor->buffer + at},
+            .shape = shmemi_shape_linear(8),
+            .is_put = true,
+        };
         for (size_t k = 0; k < 8; k++)
             actor->model[at + k] = actor->buffer[at + k] = (char)seeded_number(256);
-        int rc = shmemi_hold_back(&(struct shmemi_small){&actor->context, &view, there, source, 8, true});
+        int rc = shmemi_hold_back(&put);
         CHECK(!rc || rc == -EAGAIN);
         if (rc)
-            check(view.driver->put_nbi(&actor->context, &view, there, &source, 8));
+            check(view.driver->transfer(&put));
     }
 }
 
 static void get(struct actor *actor, size_t offset, size_t nbytes)
 {
     char copy[PART];
-    const struct shmemi_place dest = shmemi_place_host(copy);
     check(shmemi_drivers_quiet(&actor->context)); /* a get may overtake a put */
-    check(view.driver->get(&actor->context, &view, actor->number * PART + offset, &dest, nbytes));
+    check(transfer(actor, offset, copy, nbytes, false, true));
     CHECK(!memcmp(copy, actor->model + offset, nbytes));
 }
 

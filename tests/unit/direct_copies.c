@@ -129,10 +129,20 @@ static void reset(struct shmemi_context *context)
 }
 
 /* Copy word i of `here` to word i of `there` in this stream. */
+static int try_put(struct shmemi_context *context, int i, int stream)
+{
+    return shmemi_direct_transfer(
+        &(struct shmemi_transfer){.context = context,
+                                  .view = &view,
+                                  .offset = (size_t)i * 8,
+                                  .mine = {&made_up, &device.stream[stream], (uintptr_t)&here[i]},
+                                  .shape = shmemi_shape_linear(8),
+                                  .is_put = true});
+}
+
 static void put(struct shmemi_context *context, int i, int stream)
 {
-    struct shmemi_place source = {&made_up, &device.stream[stream], (uintptr_t)&here[i]};
-    CHECK(!shmemi_direct_put_nbi(context, &view, (size_t)i * 8, &source, 8));
+    CHECK(!try_put(context, i, stream));
 }
 
 static bool are_there(int first, int end)
@@ -214,10 +224,9 @@ static void check_mixture(void)
 static void check_failures(void)
 {
     struct shmemi_context context;
-    struct shmemi_place source = {&made_up, &device.stream[0], (uintptr_t)here};
     reset(&context);
     device.copy_result = -EIO;
-    CHECK(shmemi_direct_put_nbi(&context, &view, 0, &source, 8) == -EIO);
+    CHECK(try_put(&context, 0, 0) == -EIO);
     device.copy_result = 0;
     finish(&context);
     put(&context, 1, 0);

@@ -44,16 +44,28 @@ static struct shmemi_place own_word(int i)
     return (struct shmemi_place){&made_up, &one, (uintptr_t)&here[i]};
 }
 
+static int move(struct shmemi_context *context, size_t offset, const struct shmemi_place *mine, size_t nbytes,
+                bool is_put, bool is_blocking)
+{
+    return shmemi_direct_transfer(&(struct shmemi_transfer){.context = context,
+                                                            .view = &view,
+                                                            .offset = offset,
+                                                            .mine = *mine,
+                                                            .shape = shmemi_shape_linear(nbytes),
+                                                            .is_put = is_put,
+                                                            .is_blocking = is_blocking});
+}
+
 static void put_own(struct shmemi_context *context, int i)
 {
     struct shmemi_place source = own_word(i);
-    CHECK(!shmemi_direct_put_nbi(context, &view, (size_t)i * 8, &source, 8));
+    CHECK(!move(context, (size_t)i * 8, &source, 8, true, false));
 }
 
 static void put_value(struct shmemi_context *context, int i, uint64_t value)
 {
     struct shmemi_place source = shmemi_place_host(&value);
-    CHECK(!shmemi_direct_put(context, &view, (size_t)i * 8, &source, 8));
+    CHECK(!move(context, (size_t)i * 8, &source, 8, true, true));
 }
 
 static unsigned n_held(void)
@@ -136,13 +148,13 @@ static void check_what_fits(void)
         put_value(&context, i, 100 + (uint64_t)i);
     memset(text, 'a', sizeof text);
     struct shmemi_place source = shmemi_place_host(text), foreign = {&made_up, &another, (uintptr_t)&here[3]};
-    CHECK(!shmemi_direct_put(&context, &view, 800, &source, 512) && !device.n_started);
+    CHECK(!move(&context, 800, &source, 512, true, true) && !device.n_started);
     memset(text, 'b', sizeof text);
-    CHECK(!shmemi_direct_put(&context, &view, 1600, &source, 513) && device.n_copies == 1);
+    CHECK(!move(&context, 1600, &source, 513, true, true) && device.n_copies == 1);
     CHECK(device.n_started == 1); /* operations before a blocking copy have been started */
-    CHECK(!shmemi_direct_put_nbi(&context, &view, 2400, &foreign, 8) && device.n_copies == 2);
+    CHECK(!move(&context, 2400, &foreign, 8, true, false) && device.n_copies == 2);
     foreign.object = NULL;
-    CHECK(!shmemi_direct_put_nbi(&context, &view, 2408, &foreign, 8) && device.n_copies == 3);
+    CHECK(!move(&context, 2408, &foreign, 8, true, false) && device.n_copies == 3);
     finish(&context);
     for (int i = 0; i < 20; i++)
         CHECK(there[i] == 100 + (uint64_t)i);
@@ -160,7 +172,7 @@ static void check_bytes(void)
     for (int i = 0; i < 30; i++) {
         struct shmemi_place source = shmemi_place_host(text);
         memset(text, 'a' + i % 26, sizeof text);
-        CHECK(!shmemi_direct_put_nbi(&context, &view, (size_t)i * 301, &source, sizeof text));
+        CHECK(!move(&context, (size_t)i * 301, &source, sizeof text, true, false));
     }
     CHECK(device.n_started == 2);
     finish(&context);
@@ -178,7 +190,7 @@ static void check_gets(void)
         there[i] = (uint64_t)i * 3;
     for (int i = 0; i < 100; i++) {
         struct shmemi_place to_host = shmemi_place_host(&out[i]), to_device = own_word(i);
-        CHECK(!shmemi_direct_get_nbi(&context, &view, (size_t)i * 8, i % 2 ? &to_host : &to_device, 8));
+        CHECK(!move(&context, (size_t)i * 8, i % 2 ? &to_host : &to_device, 8, false, false));
         if (i % 32 == 31)
             carry_out_all();
     }
@@ -198,7 +210,7 @@ static void check_get_now(void)
     reset(&context);
     context.in_session = true;
     put_value(&context, 3, 33);
-    CHECK(!shmemi_direct_get(&context, &view, 24, &dest, 8) && out[5] == 33 && !device.n_copies);
+    CHECK(!move(&context, 24, &dest, 8, false, true) && out[5] == 33 && !device.n_copies);
     CHECK(device.n_started == 2);
     finish(&context);
 }
@@ -224,10 +236,22 @@ static void check_amos(void)
     finish(&context);
 }
 
+static int put_signal(struct shmemi_context *context, const struct shmemi_place *source, size_t nbytes,
+                      const struct shmemi_word_update *signal, bool is_blocking)
+{
+    return shmemi_driver_local.put_signal(&(struct shmemi_transfer){.context = context,
+                                                                    .view = &view,
+                                                                    .offset = signal->offset,
+                                                                    .mine = *source,
+                                                                    .shape = shmemi_shape_linear(nbytes),
+                                                                    .is_put = true,
+                                                                    .is_blocking = is_blocking},
+                                          signal);
+}
+
 /* Signals after payloads, however the two were added; the payload may be too long for a list. */
 static void check_signals(void)
 {
-    const struct shmemi_driver *driver = &shmemi_driver_local;
     const struct shmemi_word_update signal = {&view, 800, {SHMEMI_AMO_ADD, 8, 1, 0}};
     struct shmemi_context context;
     reset(&context);
@@ -236,7 +260,7 @@ static void check_signals(void)
         struct shmemi_place source = i % 2 ? own_word(1) : shmemi_place_host(&out[2]);
         there[100] = 0;
         /* the word is also part of the payload: if it were updated first, the sum would be wrong */
-        CHECK(!driver->put_signal(&context, &view, 800, &source, nbytes, &signal, i % 2));
+        CHECK(!put_signal(&context, &source, nbytes, &signal, i % 2));
         if (i % 2 == 0)
             finish(&context);
         CHECK(there[100] == (i % 2 ? here[1] : out[2]) + 1);
@@ -246,10 +270,10 @@ static void check_signals(void)
     const struct shmemi_word_update elsewhere = {&other, 8, signal.amo};
     struct shmemi_place source = own_word(1);
     other.place.object = &another;
-    CHECK(driver->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
+    CHECK(put_signal(&context, &source, 8, &elsewhere, true) == -ENOTSUP);
     other = view;
     other.by_agent = false;
-    CHECK(driver->put_signal(&context, &view, 0, &source, 8, &elsewhere, true) == -ENOTSUP);
+    CHECK(put_signal(&context, &source, 8, &elsewhere, true) == -ENOTSUP);
     finish(&context);
 }
 
@@ -294,11 +318,11 @@ static void check_failures(void)
     struct shmemi_place source = own_word(0);
     reset(&context);
     device.start_result = -EIO;
-    CHECK(shmemi_direct_put_nbi(&context, &view, 0, &source, 8) == -EIO);
+    CHECK(move(&context, 0, &source, 8, true, false) == -EIO);
     device.start_result = 0;
     finish(&context);
     device.test_result = -EFAULT;
-    CHECK(!shmemi_direct_put_nbi(&context, &view, 0, &source, 8));
+    CHECK(!move(&context, 0, &source, 8, true, false));
     CHECK(shmemi_drivers_quiet(&context) == -EFAULT);
     device.test_result = 0;
     finish(&context);

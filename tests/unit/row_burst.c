@@ -31,33 +31,13 @@ static int note(size_t offset, const struct shmemi_shape *shape, bool is_get)
     return 0;
 }
 
-static int transfer(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, size_t nbytes)
+static int transfer(const struct shmemi_transfer *transfer)
 {
-    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    (void)context, (void)view, (void)mine;
-    return note(offset, &shape, false);
+    CHECK(!transfer->is_blocking);
+    return note(transfer->offset, &transfer->shape, !transfer->is_put);
 }
 
-static int put_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, const struct shmemi_shape *shape)
-{
-    (void)context, (void)view, (void)mine;
-    return note(offset, shape, false);
-}
-
-static int get_rows(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, const struct shmemi_shape *shape)
-{
-    (void)context, (void)view, (void)mine;
-    return note(offset, shape, true);
-}
-
-static const struct shmemi_driver driver = {.sinks = SHMEMI_SINK_ROWS,
-                                            .put_nbi = transfer,
-                                            .get_nbi = transfer,
-                                            .put_strided_nbi = put_rows,
-                                            .get_strided_nbi = get_rows};
+static const struct shmemi_driver driver = {.sinks = SHMEMI_SINK_ROWS, .transfer = transfer};
 static const struct shmemi_view view = {.driver = &driver, .pe = 1, .region = 2},
                                 other_view = {.driver = &driver, .pe = 2, .region = 2};
 static char mine[1 << 16];
@@ -66,7 +46,12 @@ static int move(struct shmemi_context *context, const struct shmemi_view *to, si
                 bool is_put)
 {
     const struct shmemi_place place = {&shmemi_memory_opencl, NULL, (uintptr_t)mine + at};
-    return shmemi_hold_back(&(struct shmemi_small){context, to, offset, place, nbytes, is_put});
+    return shmemi_hold_back(&(struct shmemi_transfer){.context = context,
+                                                      .view = to,
+                                                      .offset = offset,
+                                                      .mine = place,
+                                                      .shape = shmemi_shape_linear(nbytes),
+                                                      .is_put = is_put});
 }
 
 static void open_context(struct shmemi_context *context)

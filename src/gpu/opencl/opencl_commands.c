@@ -91,8 +91,7 @@ static cl_int end_command(const struct command *command, cl_int status, const cl
 static bool is_short_write_in_turns(const struct command *command, const struct shmemi_opencl_end *device,
                                     size_t nbytes)
 {
-    return shmemi_unlikely(shmemi_memory_sharers[SHMEMI_MEMTYPE_OPENCL] > 1) &&
-           command->direction == SHMEMI_OPENCL_WRITE && shmemi_opencl_is_short(nbytes) &&
+    return command->direction == SHMEMI_OPENCL_WRITE && shmemi_opencl_is_short(nbytes) &&
            shmemi_opencl_takes_turns(device->buffer->context);
 }
 

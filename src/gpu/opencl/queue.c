@@ -82,7 +82,8 @@ static char read_words[4096] __attribute__((aligned(4096)));
 /* false: nothing is enqueued. */
 static bool enqueue_read(const struct shmemi_stream *stream, struct turn *turn)
 {
-    struct shmemi_opencl_context *context = shmemi_opencl_context_find(stream->object);
+    struct shmemi_opencl_context *context =
+        shmemi_memory_takes_turns(&shmemi_memory_opencl) ? shmemi_opencl_context_find(stream->object) : NULL;
     bool is_read = false;
     if (context && context->word && shmemi_opencl_takes_turns(context)) {
         if (!shmemi_opencl_pinning.is_pinned(read_words, sizeof read_words))
@@ -99,8 +100,7 @@ static bool enqueue_read(const struct shmemi_stream *stream, struct turn *turn)
 /* Let the queue show that it has come. */
 static cl_int enqueue_come(const struct shmemi_stream *stream, struct turn *turn)
 {
-    const bool may_read = stream->is_in_order && shmemi_memory_sharers[SHMEMI_MEMTYPE_OPENCL] > 1;
-    if (may_read && enqueue_read(stream, turn))
+    if (stream->is_in_order && enqueue_read(stream, turn))
         return CL_SUCCESS;
     return cl->clEnqueueMarkerWithWaitList(stream->handle, stream->n_events, (const cl_event *)stream->events,
                                            &turn->come);

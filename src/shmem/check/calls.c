@@ -83,3 +83,11 @@ void shmemi_check_end(struct shmemi_context *context)
 {
     atomic_store(&program_context(context)->user, 0);
 }
+
+bool shmemi_check_addresses(const struct shmemi_transfer *transfer, const void *symmetric, const void *local)
+{
+    const size_t nbytes = transfer->shape.width;
+    if (transfer->view->pe == shmemi_job.pe && transfer->shape.rows == 1)
+        shmemi_refuse_overlap(transfer->routine, symmetric, nbytes, local, nbytes, true);
+    return shmemi_check_begin(transfer->routine, transfer->context);
+}

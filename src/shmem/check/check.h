@@ -56,6 +56,14 @@ static inline void shmemi_check_thread(const char *routine, const struct shmemi_
 bool shmemi_check_begin(const char *routine, struct shmemi_context *context);
 void shmemi_check_end(struct shmemi_context *context);
 
+/* Both for a transfer between these addresses. Returns whether end must be called. */
+bool shmemi_check_addresses(const struct shmemi_transfer *transfer, const void *symmetric, const void *local);
+static inline bool shmemi_check_transfer(const struct shmemi_transfer *transfer, const void *symmetric,
+                                         const void *local)
+{
+    return shmemi_unlikely(shmemi_settings.check) && shmemi_check_addresses(transfer, symmetric, local);
+}
+
 /* What a barrier over all PEs looks at. */
 void shmemi_check_heap(const char *routine);
 

@@ -78,10 +78,14 @@ static int send_block(const struct blocks *blocks, struct shmemi_context *contex
     if (blocks->rows == 1)
         return shmemi_send(context, &args->dest, at_dest(blocks, me), &args->source, at_source(blocks, to),
                            blocks->width, world_pe);
-    const struct shmemi_shape shape = shape_of(blocks, 1);
-    const struct shmemi_view *view = shmemi_region_view(args->dest.region, world_pe);
-    struct shmemi_place source = shmemi_own_place(&args->source, at_source(blocks, to));
-    return shmemi_issue_put_strided_nbi(context, view, args->dest.offset + at_dest(blocks, me), &source, &shape);
+    return shmemi_op_transfer(&(struct shmemi_transfer){
+        .context = context,
+        .view = shmemi_region_view(args->dest.region, world_pe),
+        .offset = args->dest.offset + at_dest(blocks, me),
+        .mine = shmemi_own_place(&args->source, at_source(blocks, to)),
+        .shape = shape_of(blocks, 1),
+        .is_put = true,
+    });
 }
 
 static int send_own_block(const struct blocks *blocks, struct shmemi_context *context, struct shmemi_own_copy *own)
@@ -129,12 +133,16 @@ static int copy_rows(struct shmemi_context *context, const struct shmemi_symmetr
                      const struct shmemi_shape *shape, bool to_private)
 {
     const size_t pitch = to_private ? shape->source_pitch : shape->dest_pitch;
-    const struct shmemi_place place = shmemi_place_host(private);
-    if (!memory->host) {
-        const struct shmemi_view *view = shmemi_region_view(memory->region, shmemi_job.pe);
-        return to_private ? shmemi_issue_get_strided(context, view, memory->offset + at, &place, shape)
-                          : shmemi_issue_put_strided(context, view, memory->offset + at, &place, shape);
-    }
+    if (!memory->host)
+        return shmemi_op_transfer(&(struct shmemi_transfer){
+            .context = context,
+            .view = shmemi_region_view(memory->region, shmemi_job.pe),
+            .offset = memory->offset + at,
+            .mine = shmemi_place_host(private),
+            .shape = *shape,
+            .is_put = !to_private,
+            .is_blocking = true,
+        });
     char *row = memory->host + at;
     for (size_t i = 0; i < shape->rows; i++, row += pitch, private += shape->width)
         shmemi_copy_bytes(to_private ? private : row, to_private ? row : private, shape->width);

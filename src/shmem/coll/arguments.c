@@ -38,18 +38,18 @@ struct shmemi_place shmemi_own_place(const struct shmemi_symmetric *memory, size
     return place;
 }
 
-static int put(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t at,
-               const struct shmemi_place *source, size_t nbytes, int world_pe)
+/* Between `far` of a PE and a place on this side. */
+static int transfer(struct shmemi_context *context, const struct shmemi_symmetric *far, size_t at,
+                    const struct shmemi_place *mine, size_t nbytes, int world_pe, bool is_put)
 {
-    const struct shmemi_view *view = shmemi_region_view(dest->region, world_pe);
-    return shmemi_issue_put_nbi(context, view, dest->offset + at, source, nbytes);
-}
-
-static int get(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_symmetric *source,
-               size_t at, size_t nbytes, int world_pe)
-{
-    const struct shmemi_view *view = shmemi_region_view(source->region, world_pe);
-    return shmemi_issue_get_nbi(context, view, source->offset + at, dest, nbytes);
+    return shmemi_op_transfer(&(struct shmemi_transfer){
+        .context = context,
+        .view = shmemi_region_view(far->region, world_pe),
+        .offset = far->offset + at,
+        .mine = *mine,
+        .shape = shmemi_shape_linear(nbytes),
+        .is_put = is_put,
+    });
 }
 
 int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t at, const void *source,
@@ -61,7 +61,7 @@ int shmemi_copy_to(struct shmemi_context *context, const struct shmemi_symmetric
         return 0;
     }
     struct shmemi_place place = shmemi_place_host(source);
-    return put(context, dest, at, &place, nbytes, world_pe);
+    return transfer(context, dest, at, &place, nbytes, world_pe, true);
 }
 
 int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct shmemi_symmetric *source, size_t at,
@@ -73,7 +73,7 @@ int shmemi_copy_from(struct shmemi_context *context, void *dest, const struct sh
         return 0;
     }
     struct shmemi_place place = shmemi_place_host(dest);
-    return get(context, &place, source, at, nbytes, world_pe);
+    return transfer(context, source, at, &place, nbytes, world_pe, false);
 }
 
 int shmemi_read_own(struct shmemi_context *context, void *into, const struct shmemi_symmetric *memory, size_t nbytes)
@@ -90,7 +90,7 @@ int shmemi_send(struct shmemi_context *context, const struct shmemi_symmetric *d
     if (source->host)
         return shmemi_copy_to(context, dest, dest_at, source->host + source_at, nbytes, world_pe);
     struct shmemi_place place = shmemi_own_place(source, source_at);
-    return put(context, dest, dest_at, &place, nbytes, world_pe);
+    return transfer(context, dest, dest_at, &place, nbytes, world_pe, true);
 }
 
 int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *dest, size_t dest_at,
@@ -99,7 +99,7 @@ int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *
     if (dest->host)
         return shmemi_copy_from(context, dest->host + dest_at, source, source_at, nbytes, world_pe);
     struct shmemi_place place = shmemi_own_place(dest, dest_at);
-    return get(context, &place, source, source_at, nbytes, world_pe);
+    return transfer(context, source, source_at, &place, nbytes, world_pe, false);
 }
 
 int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_own_copy *own,

@@ -38,10 +38,11 @@ static size_t in_workspace(size_t at)
 /* Add to a word in the heap of a PE; *old_p: its value before. */
 static int add_to_word(int pe, size_t at, uint64_t value, uint64_t *old_p)
 {
-    const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, pe);
-    const struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value};
-    struct shmemi_context *context = shmemi_context_of(SHMEM_CTX_DEFAULT);
-    return view ? shmemi_issue_amo(context, view, at, &amo, old_p) : -ENOMEM;
+    const struct shmemi_word_update add = {.view = shmemi_region_view(&shmemi_heap_region, pe),
+                                           .offset = at,
+                                           .amo = {.op = SHMEMI_AMO_ADD, .size = sizeof value, .operand = value}};
+    const struct shmemi_place old = shmemi_place_host(old_p);
+    return add.view ? shmemi_op_amo(shmemi_context_of(SHMEM_CTX_DEFAULT), &add, old_p ? &old : NULL, true) : -ENOMEM;
 }
 
 void shmemi_tell_waits(bool on)

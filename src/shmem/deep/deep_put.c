@@ -104,8 +104,8 @@ static void send_short(const struct shmemi_deep_target *target, const struct shm
     const size_t size = image->graph->size;
     shmemi_image_fill(image, 0, bytes, size);
     if (signal)
-        shmemi_put_signal(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, *signal,
-                          target->pe, true);
+        shmemi_put_signal(&shmemi_default_ctx.transport, target->routine,
+                          &(struct shmemi_payload){target->address, bytes, size, true}, *signal, target->pe);
     else
         shmemi_put(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, target->pe);
 }
@@ -125,7 +125,8 @@ static int send(const struct deep_put *put, const struct shmemi_deep_target *tar
                                      (struct shmemi_pipeline_data){.pack = pack, .argument = image});
     }
     if (!rc && put->signal)
-        shmemi_put_signal(&shmemi_default_ctx.transport, put->routine, NULL, NULL, 0, *put->signal, put->pe, true);
+        shmemi_put_signal(&shmemi_default_ctx.transport, put->routine, &(struct shmemi_payload){0}, *put->signal,
+                          put->pe);
     return rc;
 }
 

@@ -143,42 +143,52 @@ SHMEMI_DEVICE void signal_after_all(const shmemx_device_view_t &view, void *addr
         store_after_fence(there, value);
 }
 
+/* The bytes of a put with signal, and the update of the word after them. */
+struct payload {
+    void *dest;
+    const char *source;
+    word nbytes;
+};
+struct word_update {
+    void *address;
+    word value;
+    bool adds;
+};
+
 /* The agent does both or none of put and signal: it orders the signal behind the data only if it has written both. */
 template <class GROUP>
-SHMEMI_DEVICE_TEMPLATE void put_signal_by_table(const GROUP &group, const shmemx_device_view_t &view, void *dest,
-                                                const char *source, word nbytes,
-                                                const shmemx_device_view_t &signal_view, void *address, word value,
-                                                bool adds, int pe, bool is_blocking)
+SHMEMI_DEVICE_TEMPLATE void put_signal_by_table(const GROUP &group, const shmemx_device_view_t &view,
+                                                const payload &data, const shmemx_device_view_t &signal_view,
+                                                const word_update &update, int pe, bool is_blocking)
 {
-    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    char *there = direct(view, data.dest, pe, SHMEMI_DEVICE_STORES);
     if (!there) {
-        request r = request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
-        add_signal(&r, signal_view, address, value, adds);
-        far_put(group, ring_to(view, pe), r, source, is_blocking);
+        request r = request_to(SHMEMI_DEVICE_PUT, view, data.dest, data.nbytes, pe);
+        add_signal(&r, signal_view, update.address, update.value, update.adds);
+        far_put(group, ring_to(view, pe), r, data.source, is_blocking);
         return;
     }
-    copy_any<plain_loads>(group, there, source, nbytes);
+    copy_any<plain_loads>(group, there, data.source, data.nbytes);
     group.sync();
     if (group.rank() == 0)
-        signal(signal_view, address, value, adds, pe);
+        signal(signal_view, update.address, update.value, update.adds, pe);
 }
 
 /* The most common case, in which the view has the addresses of both, takes the fewest instructions. */
 template <class GROUP>
-SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_view_t &view, void *dest,
-                                       const void *source, word nbytes, const shmemx_device_view_t &signal_view,
-                                       void *address, word value, int op, int pe, bool is_blocking)
+SHMEMI_DEVICE_TEMPLATE void put_signal(const GROUP &group, const shmemx_device_view_t &view, const payload &data,
+                                       const shmemx_device_view_t &signal_view, const word_update &update, int pe,
+                                       bool is_blocking)
 {
-    const bool adds = op == SHMEM_SIGNAL_ADD;
-    const char *from = static_cast<const char *>(source);
     if (!is_near(view, pe) || !is_near(signal_view, pe)) {
-        put_signal_by_table(group, view, dest, from, nbytes, signal_view, address, value, adds, pe, is_blocking);
+        put_signal_by_table(group, view, data, signal_view, update, pe, is_blocking);
         return;
     }
-    copy<plain_loads>(group, near_address(view, dest, pe), from, nbytes);
+    copy<plain_loads>(group, near_address(view, data.dest, pe), data.source, data.nbytes);
     group.sync();
     if (group.rank() == 0)
-        signal_directly(reinterpret_cast<word *>(near_address(signal_view, address, pe)), value, adds);
+        signal_directly(reinterpret_cast<word *>(near_address(signal_view, update.address, pe)), update.value,
+                        update.adds);
 }
 
 /* Everything that the group has put so far, to whatever object, is in place, and seen by whoever sees what it stores next. */
@@ -294,8 +304,9 @@ SHMEMI_DEVICE_TEMPLATE void put_elements(const shmemx_device_thread_t &thread, c
                                                      const shmemx_device_view_t &signal_view, WORD *sig_addr,          \
                                                      unsigned long long signal, int sig_op, int pe)                    \
     { static_assert(sizeof(WORD) == 8, "a signal has 64 bits");                                                        \
-      shmemi_device::put_signal(group, view, dest, source, nelems * sizeof(T), signal_view, sig_addr, signal, sig_op,  \
-                                pe, IS_BLOCKING); }                                                                    \
+      const shmemi_device::payload data = {dest, reinterpret_cast<const char *>(source), nelems * sizeof(T)};          \
+      const shmemi_device::word_update update = {sig_addr, signal, sig_op == SHMEM_SIGNAL_ADD};                        \
+      shmemi_device::put_signal(group, view, data, signal_view, update, pe, IS_BLOCKING); }                            \
     template <class GROUP, class T, class WORD>                                                                        \
     SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME(GROUP group, const shmemx_device_view_t &view, T *dest,           \
                                                      const T *source, unsigned long nelems, WORD *sig_addr,            \

@@ -39,22 +39,29 @@ SHMEMI_DEVICE shmemi_device_wait *place_of_wait(shmemi_device_wait *waits)
     return &waits[block_number() % static_cast<unsigned>(SHMEMI_DEVICE_WAITS)];
 }
 
+/* Words of an object that are waited for. */
+struct words_at {
+    unsigned region;
+    word offset;
+    unsigned size, n_words; /* bytes of a word */
+};
+
 /* Called now and then in a wait. Returns the time at which the wait was first seen; after a second, writes what it waits
  * for where the watchdog reads it. */
-SHMEMI_DEVICE_RARE word tell_wait(shmemi_device_wait *waits, word began, unsigned region, word offset, unsigned size,
-                                  unsigned n_words, int cmp, word value, word seen, int from)
+SHMEMI_DEVICE_RARE word tell_wait(shmemi_device_wait *waits, word began, words_at where, int cmp, word value, word seen,
+                                  int from)
 {
     const word second = 1000000000, now = clock_ns();
     if (!began || now - began < second)
         return began ? began : now;
     shmemi_device_wait *wait = place_of_wait(waits);
     store_relaxed(&wait->now, now);
-    store_relaxed(&wait->offset, offset);
+    store_relaxed(&wait->offset, where.offset);
     store_relaxed(&wait->value, value);
     store_relaxed(&wait->seen, seen);
-    store_relaxed(&wait->region, region);
-    store_relaxed(&wait->size, size);
-    store_relaxed(&wait->n_words, n_words);
+    store_relaxed(&wait->region, where.region);
+    store_relaxed(&wait->size, where.size);
+    store_relaxed(&wait->n_words, where.n_words);
     store_relaxed(&wait->block, block_number());
     store_relaxed(reinterpret_cast<half *>(&wait->cmp), static_cast<half>(cmp));
     store_relaxed(reinterpret_cast<half *>(&wait->from), static_cast<half>(from));
@@ -72,12 +79,12 @@ SHMEMI_DEVICE_RARE void end_wait(shmemi_device_wait *waits, word began)
 
 template <class T>
 SHMEMI_DEVICE_TEMPLATE word tell_words(const shmemx_device_view_t &view, word began, const T *ivars,
-                                       unsigned long n_words, int cmp, T value, T seen, int from)
+                                       unsigned long n_words, int cmp, T value, T seen)
 {
     typedef typename amo_unit<T>::type unit;
     const word offset = static_cast<word>(reinterpret_cast<const char *>(ivars) - view.own);
-    return tell_wait(view.waits, began, view.region, offset, sizeof(T), static_cast<unsigned>(n_words), cmp,
-                     bits_of<unit>(value), bits_of<unit>(seen), from);
+    const words_at where = {view.region, offset, sizeof(T), static_cast<unsigned>(n_words)};
+    return tell_wait(view.waits, began, where, cmp, bits_of<unit>(value), bits_of<unit>(seen), -1);
 }
 
 /* ---- One word ---------------------------------------------------------------------------------------------------- */
@@ -107,7 +114,7 @@ SHMEMI_DEVICE_RARE T wait_long(shmemi_device_wait *waits, unsigned region, word 
     patience waiting;
     while (!look_for(waiting, ivar, cmp, value, &seen))
         if (waits)
-            began = tell_wait(waits, began, region, offset, sizeof(T), 1, cmp, bits_of<unit>(value),
+            began = tell_wait(waits, began, {region, offset, sizeof(T), 1}, cmp, bits_of<unit>(value),
                               bits_of<unit>(seen), from);
     if (began)
         end_wait(waits, began);
@@ -205,7 +212,7 @@ SHMEMI_DEVICE_TEMPLATE unsigned long wait_any(const shmemx_device_view_t &view, 
     for (unsigned turns = 1; found == nelems && n_counted; turns++) {
         waiting.relax();
         if (view.waits && turns % turns_between_looks == 0)
-            began = tell_words(view, began, ivars, nelems, cmp, values.at(0), look(ivars), -1);
+            began = tell_words(view, began, ivars, nelems, cmp, values.at(0), look(ivars));
         found = find_one(ivars, nelems, status, cmp, values, &n_counted);
     }
     if (began)
@@ -223,7 +230,7 @@ SHMEMI_DEVICE_TEMPLATE unsigned long wait_some(const shmemx_device_view_t &view,
     for (unsigned turns = 1; !n && n_counted; turns++) {
         waiting.relax();
         if (view.waits && turns % turns_between_looks == 0)
-            began = tell_words(view, began, ivars, nelems, cmp, values.at(0), look(ivars), -1);
+            began = tell_words(view, began, ivars, nelems, cmp, values.at(0), look(ivars));
         n = find_some(ivars, nelems, indices, status, cmp, values, &n_counted);
     }
     if (began)

@@ -17,12 +17,15 @@ struct shmemi_place shmemi_enqueued_place(const char *routine, const void *addre
     return place;
 }
 
-static struct shmemi_stream_transfer transfer(const char *routine, const void *symmetric, const void *local,
-                                              size_t nbytes, int pe)
+/* shape: of the transfer, dest and source as for put and get. */
+static struct shmemi_transfer transfer(const char *routine, const void *symmetric, const void *local,
+                                       struct shmemi_shape shape, int pe, bool is_put)
 {
-    struct shmemi_stream_transfer transfer = {.nbytes = nbytes};
-    transfer.view = shmemi_reach(routine, symmetric, nbytes, pe, &transfer.offset);
-    transfer.local = shmemi_enqueued_place(routine, local, nbytes);
+    struct shmemi_transfer transfer = {.routine = routine, .shape = shape, .is_put = is_put};
+    const size_t dest = shmemi_shape_extent(&shape, shape.dest_pitch, 0);
+    const size_t source = shmemi_shape_extent(&shape, shape.source_pitch, 0);
+    transfer.view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &transfer.offset);
+    transfer.mine = shmemi_enqueued_place(routine, local, is_put ? source : dest);
     return transfer;
 }
 
@@ -52,44 +55,39 @@ static struct shmemi_stream_signal update(const char *routine, const struct shme
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-static void start_transfer(const struct shmemi_stream_call *call, const struct shmemi_stream_transfer *data,
-                           bool is_put)
-{
-    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, data->view, data->offset, data->nbytes);
-    shmemi_call_begin(&frame.call);
-    shmemi_require((is_put ? shmemi_stream_put : shmemi_stream_get)(&call->stream, data));
-    shmemi_call_end(&frame.call);
-}
-
 /* Without bytes to transfer, quiet handles the events of a queue. */
-static void move(const struct shmemi_stream_call *call, const void *symmetric, const void *local, size_t nbytes, int pe,
-                 bool is_put)
+static void move(const struct shmemi_stream_call *call, const void *symmetric, const void *local,
+                 struct shmemi_shape shape, int pe, bool is_put)
 {
-    if (!nbytes) {
+    if (!shape.width || !shape.rows) {
         shmemi_require(shmemi_stream_quiet(&call->stream));
         return;
     }
-    const struct shmemi_stream_transfer data = transfer(call->routine, symmetric, local, nbytes, pe);
-    start_transfer(call, &data, is_put);
+    const struct shmemi_transfer data = transfer(call->routine, symmetric, local, shape, pe, is_put);
+    struct shmemi_transfer_call frame =
+        shmemi_transfer_call(call->routine, data.view, data.offset, shmemi_transfer_bytes(&data));
+    shmemi_call_begin(&frame.call);
+    shmemi_require(shmemi_stream_transfer(&call->stream, &data));
+    shmemi_call_end(&frame.call);
 }
 
 void shmemi_enqueue_put(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes, int pe)
 {
-    move(call, dest, source, nbytes, pe, true);
+    move(call, dest, source, shmemi_shape_linear(nbytes), pe, true);
 }
 
 void shmemi_enqueue_get(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes, int pe)
 {
-    move(call, source, dest, nbytes, pe, false);
+    move(call, source, dest, shmemi_shape_linear(nbytes), pe, false);
 }
 
 void shmemi_enqueue_put_signal(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes,
                                const struct shmemi_signal *signal, int pe)
 {
-    struct shmemi_stream_transfer payload;
+    struct shmemi_transfer payload;
     const struct shmemi_stream_signal word = update(call->routine, signal, pe);
     if (nbytes)
-        payload = transfer(call->routine, dest, source, nbytes, pe);
+        payload = transfer(call->routine, dest, source, shmemi_shape_linear(nbytes), pe, true);
     struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, word.view, word.offset, nbytes);
     shmemi_call_begin(&frame.call);
     shmemi_require(shmemi_stream_signal(&call->stream, nbytes ? &payload : NULL, &word));
@@ -99,16 +97,7 @@ void shmemi_enqueue_put_signal(const struct shmemi_stream_call *call, void *dest
 void shmemi_enqueue_strided(const struct shmemi_stream_call *call, void *dest, const void *source,
                             const struct shmemi_shape *shape, int pe, bool is_put)
 {
-    if (shape->rows == 0 || shmemi_shape_is_dense(shape)) {
-        const size_t nbytes = shmemi_bytes_of(shape->rows, shape->width);
-        move(call, is_put ? dest : source, is_put ? source : dest, nbytes, pe, is_put);
-        return;
-    }
-    const size_t dest_bytes = shmemi_shape_extent(shape, shape->dest_pitch, 0);
-    const size_t source_bytes = shmemi_shape_extent(shape, shape->source_pitch, 0);
-    struct shmemi_stream_transfer data = {.nbytes = shmemi_bytes_of(shape->rows, shape->width), .shape = *shape};
-    data.view =
-        shmemi_reach(call->routine, is_put ? dest : source, is_put ? dest_bytes : source_bytes, pe, &data.offset);
-    data.local = shmemi_enqueued_place(call->routine, is_put ? source : dest, is_put ? source_bytes : dest_bytes);
-    start_transfer(call, &data, is_put);
+    const bool is_dense = shape->rows == 0 || shmemi_shape_is_dense(shape);
+    move(call, is_put ? dest : source, is_put ? source : dest,
+         is_dense ? shmemi_shape_linear(shmemi_bytes_of(shape->rows, shape->width)) : *shape, pe, is_put);
 }

@@ -19,13 +19,14 @@ static uint64_t bits_of(const void *value, size_t size)
 static void atomic(const struct shmemi_stream_call *call, void *fetch, bool fetches, const void *dest,
                    struct shmemi_amo amo, int pe)
 {
-    struct shmemi_stream_amo update = {.amo = amo, .fetches = fetches};
-    update.view = shmemi_reach_word(call->routine, dest, amo.size, pe, &update.offset);
+    struct shmemi_stream_amo update = {.word.amo = amo, .fetches = fetches};
+    struct shmemi_word_update *word = &update.word;
+    word->view = shmemi_reach_word(call->routine, dest, amo.size, pe, &word->offset);
     if (fetches) {
         shmemi_require_pointer(call->routine, "fetch", fetch);
         update.old = shmemi_enqueued_place(call->routine, fetch, amo.size);
     }
-    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, update.view, update.offset, amo.size);
+    struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, word->view, word->offset, amo.size);
     shmemi_call_begin(&frame.call);
     shmemi_require(shmemi_stream_amo(&call->stream, &update));
     shmemi_call_end(&frame.call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Driver "naive": the paper's baseline. It copies the whole source into host memory first and then sends it piece by
- * piece, so that nothing overlaps; gets likewise.
+ * piece, so that nothing overlaps. A get fetches everything into host memory first.
  */
 #include "base/settings.h"
 #include "transport/driver.h"
@@ -18,86 +18,60 @@ static int naive_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return is_gpu && shmemi_settings.gpu_route == SHMEMI_ROUTE_NAIVE ? 0 : -ENOTSUP;
 }
 
-/* Copy the whole source into host memory, then put it piece by piece, waiting for each. */
-static int naive_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, const struct shmemi_shape *shape)
+/* A piece of the transfer, between the peer and `bytes`, which have all rows without gaps. */
+static struct shmemi_transfer piece_of(const struct shmemi_transfer *transfer, const struct shmemi_piece *piece,
+                                       const char *bytes)
 {
-    if (shape->layer)
-        return shmemi_by_layers(naive_put_strided, true, context, view, offset, source, shape, 0);
-    char *copy = malloc(shape->width * shape->rows);
-    if (!copy)
-        return -ENOMEM;
-    struct shmemi_place out = shmemi_place_host(copy);
-    const struct shmemi_shape dense = shmemi_shape_dense_dest(shape);
-    int rc = shmemi_memory_copy(&out, source, &dense);
-    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
-    struct shmemi_piece piece;
-    while (!rc && shmemi_cut(&cutter, shmemi_staging.chunk, &piece)) {
-        struct shmemi_place from = shmemi_place_host(copy + shmemi_piece_offset(&piece, shape->width));
-        struct shmemi_shape part = shmemi_shape_pack(&piece, shape->width);
-        part.dest_pitch = shape->dest_pitch;
-        rc = shmemi_staged_put_in_pieces(context, view, offset + shmemi_piece_offset(&piece, shape->dest_pitch), &from,
-                                         &part, shmemi_staging.chunk);
-        if (!rc)
-            rc = shmemi_completion_staged.quiet(context);
-    }
-    free(copy);
-    return rc;
+    struct shmemi_transfer part = *transfer;
+    const size_t pitch = shmemi_transfer_peer_pitch(transfer), width = transfer->shape.width;
+    part.mine = shmemi_place_host(bytes + shmemi_piece_offset(piece, width));
+    part.offset += shmemi_piece_offset(piece, pitch);
+    part.shape = (struct shmemi_shape){.width = piece->width,
+                                       .rows = piece->rows,
+                                       .dest_pitch = transfer->is_put ? pitch : width,
+                                       .source_pitch = transfer->is_put ? width : pitch};
+    return part;
 }
 
-static int naive_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *source, size_t nbytes)
+/* Put, or get, piece by piece, waiting for each. */
+static int move_pieces(const struct shmemi_transfer *transfer, const char *bytes)
 {
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return naive_put_strided(context, view, offset, source, &shape);
-}
-
-/* Fetch everything into host memory piece by piece, waiting for each, then copy it to its destination. */
-static int naive_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    if (shape->layer)
-        return shmemi_by_layers(naive_get_strided, false, context, view, offset, dest, shape, 0);
-    char *copy = malloc(shape->width * shape->rows);
-    if (!copy)
-        return -ENOMEM;
-    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_cutter cutter = {.width = transfer->shape.width, .rows = transfer->shape.rows};
     struct shmemi_piece piece;
     int rc = 0;
     while (!rc && shmemi_cut(&cutter, shmemi_staging.chunk, &piece)) {
-        struct shmemi_place to = shmemi_place_host(copy + shmemi_piece_offset(&piece, shape->width));
-        struct shmemi_shape part = shmemi_shape_pack(&piece, shape->source_pitch);
-        part.dest_pitch = shape->width;
-        rc = shmemi_staged_get_in_pieces(context, view, offset + shmemi_piece_offset(&piece, shape->source_pitch), &to,
-                                         &part, shmemi_staging.chunk);
+        const struct shmemi_transfer part = piece_of(transfer, &piece, bytes);
+        rc = shmemi_staged_in_pieces(&part, shmemi_staging.chunk);
+        if (!rc && transfer->is_put)
+            rc = shmemi_completion_staged.quiet(transfer->context);
     }
-    struct shmemi_place in = shmemi_place_host(copy);
-    const struct shmemi_shape dense = shmemi_shape_dense_source(shape);
-    if (!rc)
-        rc = shmemi_memory_copy(dest, &in, &dense);
-    free(copy);
     return rc;
 }
 
-static int naive_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *dest, size_t nbytes)
+/* Everything goes through a copy in host memory. */
+static int naive_transfer(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return naive_get_strided(context, view, offset, dest, &shape);
+    const struct shmemi_shape *shape = &transfer->shape;
+    if (shape->layer)
+        return shmemi_by_layers(naive_transfer, transfer, 0);
+    char *bytes = malloc(shmemi_transfer_bytes(transfer));
+    if (!bytes)
+        return -ENOMEM;
+    const struct shmemi_place copy = shmemi_place_host(bytes);
+    const struct shmemi_shape out = shmemi_shape_dense_dest(shape), in = shmemi_shape_dense_source(shape);
+    int rc = transfer->is_put ? shmemi_memory_copy(&copy, &transfer->mine, &out) : 0;
+    rc = rc ? rc : move_pieces(transfer, bytes);
+    if (!rc && !transfer->is_put)
+        rc = shmemi_memory_copy(&transfer->mine, &copy, &in);
+    free(bytes);
+    return rc;
 }
 
 const struct shmemi_driver shmemi_driver_naive = {
     .name = "naive",
     .attach = naive_attach,
     .detach = shmemi_nothing_to_detach,
-    .put = naive_put,
-    .get = naive_get,
-    .put_nbi = naive_put,
-    .get_nbi = naive_get,
-    .put_strided = naive_put_strided,
-    .put_strided_nbi = naive_put_strided,
-    .get_strided = naive_get_strided,
-    .get_strided_nbi = naive_get_strided,
+    .transfer = naive_transfer,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
 };

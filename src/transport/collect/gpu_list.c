@@ -9,7 +9,6 @@
 #include "gpu/list.h"
 #include "transport/collect/held.h"
 #include "base/tuning.h"
-#include "transport/routes.h"
 
 #include <errno.h>
 
@@ -207,22 +206,22 @@ int shmemi_gpu_list_copy(struct shmemi_context *context, const struct shmemi_pla
     return rc;
 }
 
-/* A list is carried out by a kernel, which may wait for its turn on the GPU: that pays for many transfers only. */
-static bool is_better_alone(const struct shmemi_small *transfer)
+/* Few transfers that their driver would rather leave to the owner leave alone: a kernel that carries out a list may have to
+ * wait for its turn on the GPU, which pays for many transfers only. */
+static bool is_better_alone(const struct shmemi_transfer *transfer)
 {
-    return shmemi_route_awaits_turn(transfer->view, transfer->mine.memory, transfer->nbytes) &&
+    const struct shmemi_driver *driver = transfer->view->driver;
+    return driver->is_left_to_owner && driver->is_left_to_owner(transfer) &&
            atomic_fetch_add_explicit(&transfer->context->lists.n_alone, 1, memory_order_relaxed) <
                SHMEMI_GPU_LIST_AFTER_ALONE;
 }
 
-int shmemi_gpu_list_take(const struct shmemi_small *transfer)
+int shmemi_gpu_list_take(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_place there = transfer->view->place;
-    there.address += transfer->offset;
-    if (transfer->nbytes > shmemi_settings.gpu_batch_size || is_better_alone(transfer))
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    if (transfer->shape.width > shmemi_settings.gpu_batch_size || is_better_alone(transfer))
         return -EAGAIN;
-    return shmemi_gpu_list_copy(transfer->context, transfer->is_put ? &there : &transfer->mine,
-                                transfer->is_put ? &transfer->mine : &there, transfer->nbytes);
+    return shmemi_gpu_list_copy(transfer->context, &ends.dest, &ends.source, transfer->shape.width);
 }
 
 /* Wait for a free list: those of other contexts become free once they have been started and are complete. */

@@ -21,7 +21,7 @@
 #include "transport/driver.h"
 
 /* For a driver with SHMEMI_SINK_LIST. */
-int shmemi_gpu_list_take(const struct shmemi_small *transfer);
+int shmemi_gpu_list_take(const struct shmemi_transfer *transfer);
 
 /* A transfer of at most SHMEMI_GPU_BATCH_SIZE bytes. A source in host memory may be reused on return; dest of a get is
  * filled at quiet. */

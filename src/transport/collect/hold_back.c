@@ -38,7 +38,7 @@ static inline struct shmemi_collector *collector_of(struct shmemi_context *conte
     return shmemi_likely(collector != NULL) ? collector : make_collector(context);
 }
 
-static inline int take_puts(const struct shmemi_small *transfer, unsigned sinks)
+static inline int take_puts(const struct shmemi_transfer *transfer, unsigned sinks)
 {
     struct shmemi_context *context = transfer->context;
     struct shmemi_collector *collector = collector_of(context);
@@ -59,10 +59,12 @@ static inline int take_puts(const struct shmemi_small *transfer, unsigned sinks)
 /* ---- All sinks --------------------------------------------------------------------------------------------------- */
 
 /* Lists take what is small on GPU memory, so that rows are what is too long for them. */
-int shmemi_hold_back(const struct shmemi_small *transfer)
+int shmemi_hold_back(const struct shmemi_transfer *transfer)
 {
     unsigned sinks = transfer->view->driver->sinks;
     int rc = -EAGAIN;
+    if (transfer->context->by_engines && transfer->view->driver->copies_itself)
+        return rc; /* a list would end in a kernel of this PE */
     if (sinks & SHMEMI_SINK_BATCH_IN_SESSION && shmemi_context_is_in_session(transfer->context))
         sinks |= SHMEMI_SINK_BATCH;
     if (sinks & SHMEMI_SINK_LIST)

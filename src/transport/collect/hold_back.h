@@ -31,7 +31,7 @@
 #include "transport/driver.h"
 
 /* A contiguous transfer: a put from host memory, or a nonblocking one. -EAGAIN: nothing was done, transfer it now. */
-int shmemi_hold_back(const struct shmemi_small *transfer);
+int shmemi_hold_back(const struct shmemi_transfer *transfer);
 
 /* From now on hold back everything small that the context does; about `expected` operations will come. Repeating either has
  * no effect. */

@@ -91,10 +91,10 @@ static int find_room(struct shmemi_put_batch *batch, struct shmemi_context *cont
 }
 
 /* Is this put the next row of the last record? Then *bytes_p is where its bytes go. */
-static bool add_row(const struct shmemi_put_batch *batch, struct buffer *buffer, const struct shmemi_small *put,
+static bool add_row(const struct shmemi_put_batch *batch, struct buffer *buffer, const struct shmemi_transfer *put,
                     char **bytes_p)
 {
-    const size_t offset = put->offset, nbytes = put->nbytes;
+    const size_t offset = put->offset, nbytes = put->shape.width;
     struct shmemi_scatter_record record;
     uint64_t pitch;
     char *at = buffer->bytes + buffer->last, *rows = at + sizeof record + SHMEMI_SCATTER_PITCH_BYTES;
@@ -119,32 +119,32 @@ static bool add_row(const struct shmemi_put_batch *batch, struct buffer *buffer,
     return true;
 }
 
-static char *add_record(struct buffer *buffer, const struct shmemi_small *put)
+static char *add_record(struct buffer *buffer, const struct shmemi_transfer *put)
 {
-    const struct shmemi_scatter_record record = {put->offset, put->view->region, (uint16_t)put->nbytes, 0};
+    const struct shmemi_scatter_record record = {put->offset, put->view->region, (uint16_t)put->shape.width, 0};
     char *at = buffer->bytes + buffer->used;
     memcpy(at, &record, sizeof record);
     buffer->last = buffer->used;
-    buffer->used += sizeof record + shmemi_scatter_padded(put->nbytes);
+    buffer->used += sizeof record + shmemi_scatter_padded(put->shape.width);
     buffer->pe = put->view->pe;
     buffer->link = put->view->link;
     return at + sizeof record;
 }
 
 /* The source may be reused on return. */
-static int add(struct shmemi_put_batch *batch, const struct shmemi_small *put)
+static int add(struct shmemi_put_batch *batch, const struct shmemi_transfer *put)
 {
     struct buffer *buffer = batch->place[put->view->pe % SHMEMI_BATCH_PLACES];
     char *bytes;
     int rc = 0;
     if (!buffer || buffer->pe != put->view->pe || !add_row(batch, buffer, put, &bytes)) {
         rc = find_room(batch, put->context, put->view->pe,
-                       sizeof(struct shmemi_scatter_record) + shmemi_scatter_padded(put->nbytes), &buffer);
+                       sizeof(struct shmemi_scatter_record) + shmemi_scatter_padded(put->shape.width), &buffer);
         if (rc)
             return rc;
         bytes = add_record(buffer, put);
     }
-    memcpy(bytes, (const void *)put->mine.address, put->nbytes);
+    memcpy(bytes, (const void *)put->mine.address, put->shape.width);
     return rc;
 }
 
@@ -161,10 +161,10 @@ static bool is_in_burst(struct shmemi_collector *collector, const struct shmemi_
     return collector->is_burst;
 }
 
-int shmemi_put_batch_take(struct shmemi_collector *collector, const struct shmemi_small *transfer)
+int shmemi_put_batch_take(struct shmemi_collector *collector, const struct shmemi_transfer *transfer)
 {
     if (!transfer->is_put || transfer->mine.memory != &shmemi_memory_host ||
-        transfer->nbytes > SHMEMI_BATCHED_PUT_MAX || !is_in_burst(collector, transfer->context))
+        transfer->shape.width > SHMEMI_BATCHED_PUT_MAX || !is_in_burst(collector, transfer->context))
         return -EAGAIN;
     shmemi_put_batch_open(collector, SIZE_MAX);
     return collector->batch ? add(collector->batch, transfer) : -EAGAIN;

@@ -24,14 +24,14 @@ static struct shmemi_shape shape_of(const struct shmemi_row_burst *burst)
 
 static int send(struct shmemi_row_burst *burst, struct shmemi_context *context)
 {
-    const struct shmemi_driver *driver = burst->view->driver;
-    const struct shmemi_shape shape = shape_of(burst);
+    const struct shmemi_transfer all = {.context = context,
+                                        .view = burst->view,
+                                        .offset = burst->offset,
+                                        .mine = burst->mine,
+                                        .shape = shape_of(burst),
+                                        .is_put = burst->is_put};
     burst->rows = 0;
-    if (shape.rows > 1)
-        return (burst->is_put ? driver->put_strided_nbi : driver->get_strided_nbi)(context, burst->view, burst->offset,
-                                                                                   &burst->mine, &shape);
-    return (burst->is_put ? driver->put_nbi : driver->get_nbi)(context, burst->view, burst->offset, &burst->mine,
-                                                               shape.width);
+    return all.view->driver->transfer(&all);
 }
 
 int shmemi_row_burst_send(struct shmemi_collector *collector, struct shmemi_context *context)
@@ -45,22 +45,23 @@ int shmemi_row_burst_send(struct shmemi_collector *collector, struct shmemi_cont
 /* ---- Recognition ------------------------------------------------------------------------------------------------- */
 
 /* This process copies between memory of one kind. Requests serve any, but puts from host memory are for batches. */
-static bool is_suitable(const struct shmemi_small *transfer)
+static bool is_suitable(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_view *view = transfer->view;
-    if (transfer->nbytes > SHMEMI_ROWS_WIDTH_MAX)
+    if (transfer->shape.width > SHMEMI_ROWS_WIDTH_MAX)
         return false;
     return view->driver->copies_itself ? transfer->mine.memory == view->place.memory
                                        : !transfer->is_put || transfer->mine.memory != &shmemi_memory_host;
 }
 
-static inline bool is_alike(const struct shmemi_row_burst *burst, const struct shmemi_small *transfer)
+static inline bool is_alike(const struct shmemi_row_burst *burst, const struct shmemi_transfer *transfer)
 {
-    return burst->view == transfer->view && burst->nbytes == transfer->nbytes && burst->is_put == transfer->is_put &&
-           burst->mine.object == transfer->mine.object && burst->mine.memory == transfer->mine.memory;
+    return burst->view == transfer->view && burst->nbytes == transfer->shape.width &&
+           burst->is_put == transfer->is_put && burst->mine.object == transfer->mine.object &&
+           burst->mine.memory == transfer->mine.memory;
 }
 
-static bool goes_on(const struct shmemi_row_burst *burst, const struct shmemi_small *transfer)
+static bool goes_on(const struct shmemi_row_burst *burst, const struct shmemi_transfer *transfer)
 {
     return burst->n_alike && is_alike(burst, transfer) && transfer->offset - burst->last_offset == burst->peer_pitch &&
            transfer->mine.address - burst->last_address == burst->mine_pitch;
@@ -72,15 +73,15 @@ static bool is_pitch(size_t pitch, size_t nbytes)
 }
 
 /* A transfer that does not go on with the burst may be the first or second of another. */
-static int begin(struct shmemi_row_burst *burst, const struct shmemi_small *transfer)
+static int begin(struct shmemi_row_burst *burst, const struct shmemi_transfer *transfer)
 {
     const size_t peer_pitch = transfer->offset - burst->last_offset;
     const size_t mine_pitch = transfer->mine.address - burst->last_address;
-    const bool is_second =
-        is_alike(burst, transfer) && is_pitch(peer_pitch, transfer->nbytes) && is_pitch(mine_pitch, transfer->nbytes);
+    const bool is_second = is_alike(burst, transfer) && is_pitch(peer_pitch, transfer->shape.width) &&
+                           is_pitch(mine_pitch, transfer->shape.width);
     int rc = burst->rows ? send(burst, transfer->context) : 0;
     *burst = (struct shmemi_row_burst){
-        .view = transfer->view, .mine = transfer->mine, .nbytes = transfer->nbytes, .is_put = transfer->is_put};
+        .view = transfer->view, .mine = transfer->mine, .nbytes = transfer->shape.width, .is_put = transfer->is_put};
     if (is_second) {
         burst->peer_pitch = peer_pitch;
         burst->mine_pitch = mine_pitch;
@@ -96,7 +97,7 @@ static size_t bytes_to_send(const struct shmemi_view *view)
     return shmemi_staging.chunk < SHMEMI_ROWS_MOST_SENT ? shmemi_staging.chunk : SHMEMI_ROWS_MOST_SENT;
 }
 
-static int hold(struct shmemi_row_burst *burst, const struct shmemi_small *transfer)
+static int hold(struct shmemi_row_burst *burst, const struct shmemi_transfer *transfer)
 {
     if (!burst->rows++) {
         burst->mine = transfer->mine;
@@ -105,7 +106,7 @@ static int hold(struct shmemi_row_burst *burst, const struct shmemi_small *trans
     return burst->rows * burst->nbytes >= bytes_to_send(burst->view) ? send(burst, transfer->context) : 0;
 }
 
-int shmemi_row_burst_take(struct shmemi_collector *collector, const struct shmemi_small *transfer)
+int shmemi_row_burst_take(struct shmemi_collector *collector, const struct shmemi_transfer *transfer)
 {
     struct shmemi_row_burst *burst = &collector->rows;
     int rc = 0;

@@ -34,10 +34,10 @@ struct shmemi_collector {
     uint64_t last_put;              /* time */
 };
 
-int shmemi_row_burst_take(struct shmemi_collector *collector, const struct shmemi_small *transfer);
+int shmemi_row_burst_take(struct shmemi_collector *collector, const struct shmemi_transfer *transfer);
 int shmemi_row_burst_send(struct shmemi_collector *collector, struct shmemi_context *context);
 
-int shmemi_put_batch_take(struct shmemi_collector *collector, const struct shmemi_small *transfer);
+int shmemi_put_batch_take(struct shmemi_collector *collector, const struct shmemi_transfer *transfer);
 int shmemi_put_batch_send(struct shmemi_collector *collector, struct shmemi_context *context);
 /* Announce about so many puts. */
 void shmemi_put_batch_open(struct shmemi_collector *collector, size_t expected);

@@ -5,7 +5,7 @@
  *   "cuda-ipc"     objects of other PEs of the node, whose allocations this process has opened
  *   "cuda-shadow"  the same for a GPU that this PE's own GPU cannot access: the allocation is open in a context of this
  *                  process on the owner's GPU, and the memory kind copies between the two contexts
- * transfers.c has their transfers.
+ * shared.c has a fourth, "shared"; transfers.c has their transfers.
  */
 #include "transport/direct/direct.h"
 
@@ -24,8 +24,7 @@ static int local_attach(struct shmemi_view *view, const struct shmemi_share *sha
     return view->pe == shmemi_job.pe && view->place.memory != &shmemi_memory_host ? 0 : -ENOTSUP;
 }
 
-/* Open the peer's allocation for use beside memory of this PE, or on the owner's device (NULL). */
-static int import_for(struct shmemi_view *view, const struct shmemi_share *share, const struct shmemi_place *user)
+int shmemi_direct_import(struct shmemi_view *view, const struct shmemi_share *share, const struct shmemi_place *user)
 {
     const struct shmemi_memory *memory = view->place.memory;
     char reason[192] = "";
@@ -48,16 +47,17 @@ static int import_for(struct shmemi_view *view, const struct shmemi_share *share
 
 static int ipc_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true) ? import_for(view, share, share ? share->own : NULL)
-                                                           : -ENOTSUP;
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_IPC, true)
+               ? shmemi_direct_import(view, share, share ? share->own : NULL)
+               : -ENOTSUP;
 }
 
 static int shadow_attach(struct shmemi_view *view, const struct shmemi_share *share)
 {
-    return shmemi_route_is_allowed(SHMEMI_ROUTE_SHADOW, true) ? import_for(view, share, NULL) : -ENOTSUP;
+    return shmemi_route_is_allowed(SHMEMI_ROUTE_SHADOW, true) ? shmemi_direct_import(view, share, NULL) : -ENOTSUP;
 }
 
-static void ipc_detach(struct shmemi_view *view)
+void shmemi_direct_release(struct shmemi_view *view)
 {
     view->place.memory->sharing->release_handle(view->data, &view->place);
     free(view->data);
@@ -115,7 +115,7 @@ const struct shmemi_driver shmemi_driver_ipc = {
     .name = "cuda-ipc",
     .is_direct = true,
     .attach = ipc_attach,
-    .detach = ipc_detach,
+    .detach = shmemi_direct_release,
     SHMEMI_DIRECT_OPERATIONS,
     .put_signal = shmemi_direct_put_signal,
 };
@@ -125,7 +125,7 @@ const struct shmemi_driver shmemi_driver_ipc = {
 const struct shmemi_driver shmemi_driver_shadow = {
     .name = "cuda-shadow",
     .attach = shadow_attach,
-    .detach = ipc_detach,
+    .detach = shmemi_direct_release,
     SHMEMI_DIRECT_OPERATIONS,
     .put_signal = shmemi_staged_put_signal,
 };

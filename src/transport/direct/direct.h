@@ -1,42 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations on GPU memory that this process has an address for: what the drivers "local", "cuda-ipc" and "cuda-shadow"
- * share. They are slots of struct shmemi_driver.
+ * Operations on GPU memory that this process has an address for: what the drivers "local", "cuda-ipc",
+ * "shared" and "cuda-shadow" share. They are slots of struct shmemi_driver.
  */
 #ifndef SHMEMI_DIRECT_H
 #define SHMEMI_DIRECT_H
 
 #include "transport/driver.h"
 
-static inline struct shmemi_place shmemi_view_place(const struct shmemi_view *view, size_t offset)
-{
-    struct shmemi_place place = view->place;
-    place.address += offset;
-    return place;
-}
-
 /* transport/direct/transfers.c */
-int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes);
-int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, size_t nbytes);
-int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes);
-int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape);
-int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
-int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                             bool is_blocking);
+int shmemi_direct_transfer(const struct shmemi_transfer *transfer);
+int shmemi_direct_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
 /* transport/direct/direct.c */
+/* Open the peer's allocation for use beside memory of this PE, or on the owner's device (NULL), and let go of it. */
+int shmemi_direct_import(struct shmemi_view *view, const struct shmemi_share *share, const struct shmemi_place *user);
+void shmemi_direct_release(struct shmemi_view *view);
 int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                       const struct shmemi_amo *amo, void *fetch_p);
 int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
@@ -44,10 +23,7 @@ int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 
 /* Every member of struct shmemi_driver but name, is_direct, attach, detach, put_signal and exposing. */
 #define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .copies_itself = true, .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS, .put = shmemi_direct_put,                     \
-    .get = shmemi_direct_get, .put_nbi = shmemi_direct_put_nbi, .get_nbi = shmemi_direct_get_nbi,                      \
-    .put_strided = shmemi_direct_put_strided, .put_strided_nbi = shmemi_direct_put_strided_nbi,                        \
-    .get_strided = shmemi_direct_get_strided, .get_strided_nbi = shmemi_direct_get_strided_nbi,                        \
+    .copies_itself = true, .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS, .transfer = shmemi_direct_transfer,           \
     .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi
 
 #endif

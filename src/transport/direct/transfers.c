@@ -7,8 +7,6 @@
 #include "transport/direct/direct.h"
 
 #include "transport/collect/gpu_list.h"
-#include "transport/routes.h"
-#include "transport/staged/staged.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -183,95 +181,41 @@ static int start(struct shmemi_context *context, const struct shmemi_place *dest
     return 0;
 }
 
-static int start_or_collect(struct shmemi_context *context, const struct shmemi_place *dest,
-                            const struct shmemi_place *source, size_t nbytes)
+/* Contiguous bytes, by a list if they are few. */
+static int start_or_collect(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    int rc = context->by_engines ? -EAGAIN : shmemi_gpu_list_copy(context, dest, source, nbytes);
-    return rc == -EAGAIN ? start(context, dest, source, &shape) : rc;
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    struct shmemi_context *context = transfer->context;
+    int rc =
+        context->by_engines ? -EAGAIN : shmemi_gpu_list_copy(context, &ends.dest, &ends.source, transfer->shape.width);
+    return rc == -EAGAIN ? start(context, &ends.dest, &ends.source, &transfer->shape) : rc;
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
-/* The context's collected list is started first, on this thread's stream, so that it precedes the copy. */
-static int copy_now(struct shmemi_context *context, const struct shmemi_place *dest, const struct shmemi_place *source,
-                    const struct shmemi_shape *shape)
+/* A list's buffer is page-locked, so that the copy into it is faster than into most other memory. */
+static int copy_by_list(const struct shmemi_transfer *transfer)
 {
-    int rc = shmemi_gpu_list_flush(context);
-    return rc ? rc : shmemi_memory_copy(dest, source, shape);
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    return (transfer->is_put ? shmemi_gpu_list_copy : shmemi_gpu_list_copy_now)(transfer->context, &ends.dest,
+                                                                                &ends.source, transfer->shape.width);
 }
 
-int shmemi_direct_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes)
+/* Before what is not itself a list, the context's collected list is started, on this thread's stream. */
+int shmemi_direct_transfer(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_put(context, view, offset, source, nbytes);
-    int rc = source->memory == &shmemi_memory_host ? shmemi_gpu_list_copy(context, &dest, source, nbytes) : -EAGAIN;
-    return rc == -EAGAIN ? copy_now(context, &dest, source, &shape) : rc;
-}
-
-int shmemi_direct_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    if (shmemi_route_awaits_turn(view, dest->memory, nbytes))
-        return shmemi_staged_get(context, view, offset, dest, nbytes);
-    /* a list's buffer is page-locked, so the copy into it is faster than into most other memory */
-    int rc = -EAGAIN;
-    if (dest->memory == &shmemi_memory_host)
-        rc = shmemi_gpu_list_copy_now(context, dest, &source, nbytes);
-    return rc == -EAGAIN ? copy_now(context, dest, &source, &shape) : rc;
-}
-
-int shmemi_direct_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_put_nbi(context, view, offset, source, nbytes);
-    return start_or_collect(context, &dest, source, nbytes);
-}
-
-int shmemi_direct_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    if (shmemi_route_awaits_turn(view, dest->memory, nbytes))
-        return shmemi_staged_get_nbi(context, view, offset, dest, nbytes);
-    return start_or_collect(context, dest, &source, nbytes);
-}
-
-int shmemi_direct_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    return copy_now(context, &dest, source, shape);
-}
-
-int shmemi_direct_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    struct shmemi_place dest = shmemi_view_place(view, offset);
-    int rc = shmemi_gpu_list_flush(context);
-    return rc ? rc : start(context, &dest, source, shape);
-}
-
-int shmemi_direct_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    return copy_now(context, dest, &source, shape);
-}
-
-int shmemi_direct_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    struct shmemi_place source = shmemi_view_place(view, offset);
-    int rc = shmemi_gpu_list_flush(context);
-    return rc ? rc : start(context, dest, &source, shape);
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    const bool is_contiguous = transfer->shape.rows == 1;
+    if (is_contiguous && !transfer->is_blocking)
+        return start_or_collect(transfer);
+    int rc = is_contiguous && shmemi_transfer_is_host(transfer) ? copy_by_list(transfer) : -EAGAIN;
+    if (rc != -EAGAIN)
+        return rc;
+    rc = shmemi_gpu_list_flush(transfer->context);
+    if (rc)
+        return rc;
+    return transfer->is_blocking ? shmemi_memory_copy(&ends.dest, &ends.source, &transfer->shape)
+                                 : start(transfer->context, &ends.dest, &ends.source, &transfer->shape);
 }
 
 /* ---- Completion -------------------------------------------------------------------------------------------------- */
@@ -305,17 +249,18 @@ const struct shmemi_completion shmemi_completion_direct = {
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
 /* A copy and a list that the same thread starts for the same object are carried out in that order. */
-static int put_then_update(struct shmemi_context *context, const struct shmemi_place *dest,
-                           const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
-                           const struct shmemi_amo *amo)
+static int start_then_update(const struct shmemi_transfer *put, const struct shmemi_place *word,
+                             const struct shmemi_amo *amo)
 {
-    int rc = shmemi_gpu_list_copy_then_amo(context, dest, source, nbytes, word, amo);
+    const struct shmemi_ends ends = shmemi_transfer_ends(put);
+    struct shmemi_context *context = put->context;
+    int rc = shmemi_gpu_list_copy_then_amo(context, &ends.dest, &ends.source, put->shape.width, word, amo);
     if (rc != -EAGAIN)
         return rc;
-    bool is_ordered = dest->object == word->object && (source->memory == &shmemi_memory_host || source->object);
+    bool is_ordered = ends.dest.object == word->object && (shmemi_transfer_is_host(put) || put->mine.object);
     if (!is_ordered)
         return -ENOTSUP;
-    rc = start_or_collect(context, dest, source, nbytes);
+    rc = start_or_collect(put);
     if (rc)
         return rc;
     rc = shmemi_gpu_list_copy_then_amo(context, NULL, NULL, 0, word, amo);
@@ -325,17 +270,13 @@ static int put_then_update(struct shmemi_context *context, const struct shmemi_p
     return rc ? rc : shmemi_gpu_list_amo(context, word, amo, NULL);
 }
 
-int shmemi_direct_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                             bool is_blocking)
+int shmemi_direct_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
-    struct shmemi_place dest = shmemi_view_place(view, offset), word = shmemi_view_place(signal->view, signal->offset);
-    if (shmemi_route_awaits_turn(view, source->memory, nbytes))
-        return shmemi_staged_put_signal(context, view, offset, source, nbytes, signal, is_blocking);
-    if (!signal->view->by_agent || signal->view->driver != view->driver)
+    const struct shmemi_place word = shmemi_view_place(signal->view, signal->offset);
+    if (!signal->view->by_agent || signal->view->driver != put->view->driver || put->context->by_engines)
         return -ENOTSUP;
-    int rc = put_then_update(context, &dest, source, nbytes, &word, &signal->amo);
-    if (rc || !is_blocking)
+    int rc = start_then_update(put, &word, &signal->amo);
+    if (rc || !put->is_blocking)
         return rc;
-    return quiet(context); /* the source is free then */
+    return quiet(put->context); /* the source is free then */
 }

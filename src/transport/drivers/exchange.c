@@ -60,11 +60,12 @@ const struct shmemi_view *shmemi_exchange_view(int pe)
 /* Tell another leader that this one has reached a round. */
 static int announce(int node, int kind, int round, uint64_t number)
 {
-    const struct shmemi_view *view = exchange.view_of(shmemi_job.leaders[node]);
-    struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number};
-    return shmemi_issue_amo(&exchange.context, view,
-                            (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
-                            &set, NULL);
+    const struct shmemi_word_update set = {
+        .view = exchange.view_of(shmemi_job.leaders[node]),
+        .offset = (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
+        .amo = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number},
+    };
+    return shmemi_issue_amo(&exchange.context, &set, NULL);
 }
 
 struct leader_wait {
@@ -154,10 +155,15 @@ static void combine(struct shmemi_verdict *into, const struct shmemi_verdict *ot
 
 static int send_verdict(int node, int set, int round, const struct shmemi_verdict *verdict)
 {
-    const struct shmemi_view *view = exchange.view_of(shmemi_job.leaders[node]);
-    size_t offset = (size_t)((char *)&exchange.workspace->record[set][round] - (char *)exchange.workspace);
-    struct shmemi_place source = shmemi_place_host(verdict);
-    int rc = shmemi_issue_put(&exchange.context, view, offset, &source, sizeof *verdict);
+    int rc = shmemi_issue(&(struct shmemi_transfer){
+        .context = &exchange.context,
+        .view = exchange.view_of(shmemi_job.leaders[node]),
+        .offset = (size_t)((char *)&exchange.workspace->record[set][round] - (char *)exchange.workspace),
+        .mine = shmemi_place_host(verdict),
+        .shape = shmemi_shape_linear(sizeof *verdict),
+        .is_put = true,
+        .is_blocking = true,
+    });
     return rc ? rc : shmemi_drivers_fence(&exchange.context);
 }
 

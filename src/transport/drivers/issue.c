@@ -8,10 +8,10 @@
 
 #include <errno.h>
 
-static void note(enum shmemi_transfer transfer, const struct shmemi_view *view, size_t offset, size_t nbytes,
+static void note(enum shmemi_counted operation, const struct shmemi_view *view, size_t offset, size_t nbytes,
                  uint64_t begin)
 {
-    shmemi_measure_transfer(shmemi_driver_number(view->driver), transfer,
+    shmemi_measure_transfer(shmemi_driver_number(view->driver), operation,
                             &(struct shmemi_trace_transfer){
                                 .route = view->driver->name,
                                 .pe = view->pe,
@@ -28,44 +28,73 @@ void shmemi_measure_enqueued(const struct shmemi_view *view, size_t offset, size
         note(SHMEMI_TRANSFER_ON_STREAM, view, offset, nbytes, begin);
 }
 
-#define DEFINE_MEASURED(slot, transfer, nbytes, parameters, arguments)                                                 \
-    int shmemi_measured_##slot(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,          \
-                               SHMEMI_UNPACK parameters)                                                               \
-    {                                                                                                                  \
-        uint64_t begin = shmemi_clock();                                                                               \
-        int rc = view->driver->slot(context, view, offset, SHMEMI_UNPACK arguments);                                   \
-        note(SHMEMI_TRANSFER_##transfer, view, offset, nbytes, begin);                                                 \
-        return rc;                                                                                                     \
-    }
-SHMEMI_FOR_ISSUED(DEFINE_MEASURED)
-
-int shmemi_measured_collect(const char *routine, struct shmemi_context *context, const struct shmemi_view *view,
-                            size_t offset, const struct shmemi_place *mine, size_t nbytes,
-                            enum shmemi_transfer transfer)
+static enum shmemi_counted counted(const struct shmemi_transfer *transfer)
 {
-    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_TRANSFER};
+    if (transfer->shape.rows > 1)
+        return transfer->is_put ? SHMEMI_TRANSFER_IPUT : SHMEMI_TRANSFER_IGET;
+    if (transfer->is_blocking)
+        return transfer->is_put ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_GET;
+    return transfer->is_put ? SHMEMI_TRANSFER_PUT_NBI : SHMEMI_TRANSFER_GET_NBI;
+}
+
+static void note_transfer(const struct shmemi_transfer *transfer, uint64_t begin)
+{
+    note(counted(transfer), transfer->view, transfer->offset, shmemi_transfer_bytes(transfer), begin);
+}
+
+int shmemi_measured_transfer(const struct shmemi_transfer *transfer)
+{
+    const uint64_t begin = shmemi_clock();
+    int rc = transfer->view->driver->transfer(transfer);
+    note_transfer(transfer, begin);
+    return rc;
+}
+
+int shmemi_measured_collect(const struct shmemi_transfer *transfer)
+{
+    struct shmemi_call call = {.routine = transfer->routine, .activity = SHMEMI_AT_TRANSFER};
     const uint64_t begin = shmemi_clock();
     shmemi_call_begin(&call);
-    int rc = shmemi_issue_collected(context, view, offset, mine, nbytes, transfer);
+    int rc = shmemi_hold_back(transfer);
     if (rc != -EAGAIN)
-        note(transfer, view, offset, nbytes, begin);
+        note_transfer(transfer, begin);
     shmemi_call_end(&call);
     return rc;
 }
 
 /* The time is the put's. */
-int shmemi_issue_put_signal(const struct shmemi_driver *driver, struct shmemi_context *context,
-                            const struct shmemi_view *view, size_t offset, const struct shmemi_place *source,
-                            size_t nbytes, const struct shmemi_word_update *signal, bool is_blocking)
+int shmemi_issue_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const uint64_t begin = shmemi_measure_begin();
-    if (!driver->put_signal)
+    if (!put->view->driver->put_signal)
         return -ENOTSUP;
-    int rc = shmemi_collect_deliver_puts(context);
-    rc = rc ? rc : driver->put_signal(context, view, offset, source, nbytes, signal, is_blocking);
+    int rc = shmemi_collect_deliver_puts(put->context);
+    rc = rc ? rc : put->view->driver->put_signal(put, signal);
     if (!begin || rc == -ENOTSUP)
         return rc;
-    note(is_blocking ? SHMEMI_TRANSFER_PUT : SHMEMI_TRANSFER_PUT_NBI, view, offset, nbytes, begin);
+    note_transfer(put, begin);
     note(SHMEMI_TRANSFER_AMO, signal->view, signal->offset, signal->amo.size, shmemi_clock());
     return rc;
+}
+
+static int issue_update(int (*issue)(struct shmemi_context *, const struct shmemi_view *, size_t,
+                                     const struct shmemi_amo *, void *),
+                        struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                        enum shmemi_counted operation)
+{
+    const uint64_t begin = shmemi_measure_begin();
+    int rc = issue(context, update->view, update->offset, &update->amo, fetch_p);
+    if (begin)
+        note(operation, update->view, update->offset, update->amo.size, begin);
+    return rc;
+}
+
+int shmemi_issue_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p)
+{
+    return issue_update(update->view->driver->amo, context, update, fetch_p, SHMEMI_TRANSFER_AMO);
+}
+
+int shmemi_issue_amo_nbi(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p)
+{
+    return issue_update(update->view->driver->amo_nbi, context, update, fetch_p, SHMEMI_TRANSFER_AMO_NBI);
 }

@@ -154,27 +154,30 @@ static int transfer_piece(const struct direction *direction, const struct shmemi
     return rc;
 }
 
-static int transfer(const struct direction *direction, const struct shmemi_view *view, size_t offset,
-                    const struct shmemi_place *mine, size_t my_pitch, size_t peer_pitch,
-                    const struct shmemi_shape *shape)
+static int move(const struct shmemi_transfer *transfer)
 {
-    const struct cma_peer *peer = view->data;
-    const struct ends ends = {(char *)mine->address, peer->address + offset, my_pitch, peer_pitch};
+    const struct direction *direction = &directions[transfer->is_put ? WRITE : READ];
+    const struct cma_peer *peer = transfer->view->data;
+    const struct shmemi_shape *shape = &transfer->shape;
+    const struct ends ends = {(char *)transfer->mine.address, peer->address + transfer->offset,
+                              shmemi_transfer_my_pitch(transfer), shmemi_transfer_peer_pitch(transfer)};
     const size_t call = shape->width * ROWS_PER_CALL, most = call < BYTES_PER_CALL ? call : BYTES_PER_CALL;
     struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->width ? shape->rows : 0};
     struct shmemi_piece piece;
     int rc = 0;
     while (!rc && shmemi_cut(&cutter, most, &piece))
-        rc = transfer_piece(direction, view, &ends, &piece);
+        rc = transfer_piece(direction, transfer->view, &ends, &piece);
     return rc;
 }
 
 /* Would the kernel copy words of these rows in parts? */
-static bool is_torn(const struct shmemi_view *view, size_t offset, size_t peer_pitch, const struct shmemi_shape *shape)
+static bool is_torn(const struct shmemi_transfer *transfer)
 {
-    const struct cma_peer *peer = view->data;
-    const uint64_t alignment = (peer->address + offset) | shape->width | (shape->rows > 1 ? peer_pitch : 0) |
-                               shape->dest_gap | shape->source_gap;
+    const struct cma_peer *peer = transfer->view->data;
+    const struct shmemi_shape *shape = &transfer->shape;
+    const uint64_t alignment = (peer->address + transfer->offset) | shape->width |
+                               (shape->rows > 1 ? shmemi_transfer_peer_pitch(transfer) : 0) | shape->dest_gap |
+                               shape->source_gap;
     return alignment % sizeof(uint64_t) && shape->width > 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX;
 }
 
@@ -194,72 +197,23 @@ static int get_words(const struct shmemi_view *view, size_t offset, void *dest, 
     return rc;
 }
 
-static int cma_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape)
+static int cma_transfer(const struct shmemi_transfer *transfer)
 {
-    if (source->memory != &shmemi_memory_host || is_torn(view, offset, shape->dest_pitch, shape) || !is_open(view))
-        return shmemi_driver_staged.put_strided(context, view, offset, source, shape);
-    if (shape->layer)
-        return shmemi_by_layers(cma_put_strided, true, context, view, offset, source, shape, 0);
-    return transfer(&directions[WRITE], view, offset, source, shape->source_pitch, shape->dest_pitch, shape);
-}
-
-static int cma_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    if (dest->memory != &shmemi_memory_host || !is_open(view))
-        return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
-    if (shape->rows == 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX)
-        return get_words(view, offset, (void *)dest->address, shape->width);
-    if (is_torn(view, offset, shape->source_pitch, shape))
-        return shmemi_driver_staged.get_strided(context, view, offset, dest, shape);
-    if (shape->layer)
-        return shmemi_by_layers(cma_get_strided, false, context, view, offset, dest, shape, 0);
-    return transfer(&directions[READ], view, offset, dest, shape->dest_pitch, shape->source_pitch, shape);
-}
-
-static int cma_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return cma_put_strided(context, view, offset, source, &shape);
-}
-
-static int cma_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return cma_get_strided(context, view, offset, dest, &shape);
-}
-
-static int cma_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes)
-{
-    if (dest->memory != &shmemi_memory_host)
-        return shmemi_driver_staged.get_nbi(context, view, offset, dest, nbytes);
-    return cma_get(context, view, offset, dest, nbytes);
-}
-
-static int cma_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                               const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    if (dest->memory != &shmemi_memory_host)
-        return shmemi_driver_staged.get_strided_nbi(context, view, offset, dest, shape);
-    return cma_get_strided(context, view, offset, dest, shape);
+    const struct shmemi_shape *shape = &transfer->shape;
+    if (!shmemi_transfer_is_host(transfer) || !is_open(transfer->view))
+        return shmemi_staged_transfer(transfer);
+    if (!transfer->is_put && shape->rows == 1 && shape->width <= SHMEMI_WHOLE_WORDS_MAX)
+        return get_words(transfer->view, transfer->offset, (void *)transfer->mine.address, shape->width);
+    if (is_torn(transfer))
+        return shmemi_staged_transfer(transfer);
+    return shape->layer ? shmemi_by_layers(cma_transfer, transfer, 0) : move(transfer);
 }
 
 const struct shmemi_driver shmemi_driver_cma = {
     .name = "cma",
     .attach = cma_attach,
     .detach = cma_detach,
-    .put = cma_put,
-    .get = cma_get,
-    .put_nbi = cma_put,
-    .get_nbi = cma_get_nbi,
-    .put_strided = cma_put_strided,
-    .put_strided_nbi = cma_put_strided,
-    .get_strided = cma_get_strided,
-    .get_strided_nbi = cma_get_strided_nbi,
+    .transfer = cma_transfer,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
 };

@@ -31,16 +31,6 @@ static void shm_detach(struct shmemi_view *view)
     view->mapped = NULL;
 }
 
-static void *address_at(const struct shmemi_view *view, size_t offset)
-{
-    return (char *)view->place.address + offset;
-}
-
-static struct shmemi_place place_at(const struct shmemi_view *view, size_t offset)
-{
-    return shmemi_place_host(address_at(view, offset));
-}
-
 /* Page-lock the heap of another PE for a device that copies much to or from it, when that happens first. A heap that
  * the device does not know is copied at a fraction of the speed, so that two copies by hand would take less time. */
 static void lock_heap(const struct shmemi_view *view, const struct shmemi_place *local, size_t nbytes)
@@ -53,57 +43,23 @@ static void lock_heap(const struct shmemi_view *view, const struct shmemi_place 
     pinning->pin(heap, view->size);
 }
 
-static int shm_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes)
+static int shm_transfer(const struct shmemi_transfer *transfer)
 {
-    (void)context;
-    if (source->memory == &shmemi_memory_host) {
-        shmemi_copy_bytes(address_at(view, offset), (const void *)source->address, nbytes);
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    const struct shmemi_shape *shape = &transfer->shape;
+    if (shmemi_transfer_is_host(transfer) && shape->rows == 1) {
+        shmemi_copy_bytes((void *)ends.dest.address, (const void *)ends.source.address, shape->width);
         return 0;
     }
-    struct shmemi_place dest = place_at(view, offset);
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    lock_heap(view, source, nbytes);
-    return shmemi_memory_copy(&dest, source, &shape);
-}
-
-static int shm_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *dest, size_t nbytes)
-{
-    (void)context;
-    if (dest->memory == &shmemi_memory_host) {
-        shmemi_copy_bytes((void *)dest->address, address_at(view, offset), nbytes);
-        return 0;
-    }
-    struct shmemi_place source = place_at(view, offset);
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    lock_heap(view, dest, nbytes);
-    return shmemi_memory_copy(dest, &source, &shape);
-}
-
-static int shm_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    (void)context;
-    struct shmemi_place dest = place_at(view, offset);
-    lock_heap(view, source, shape->width * shape->rows);
-    return shmemi_memory_copy(&dest, source, shape);
-}
-
-static int shm_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    (void)context;
-    struct shmemi_place source = place_at(view, offset);
-    lock_heap(view, dest, shape->width * shape->rows);
-    return shmemi_memory_copy(dest, &source, shape);
+    lock_heap(transfer->view, &transfer->mine, shmemi_transfer_bytes(transfer));
+    return shmemi_memory_copy(&ends.dest, &ends.source, shape);
 }
 
 static int shm_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_amo *amo, void *fetch_p)
 {
     (void)context;
-    uint64_t old = shmemi_amo_apply(address_at(view, offset), amo);
+    uint64_t old = shmemi_amo_apply((char *)view->place.address + offset, amo);
     if (fetch_p)
         shmemi_copy_bytes(fetch_p, &old, amo->size);
     return 0;
@@ -115,14 +71,7 @@ const struct shmemi_driver shmemi_driver_shm = {
     .copies_itself = true,
     .attach = shm_attach,
     .detach = shm_detach,
-    .put = shm_put,
-    .get = shm_get,
-    .put_nbi = shm_put,
-    .get_nbi = shm_get,
-    .put_strided = shm_put_strided,
-    .put_strided_nbi = shm_put_strided,
-    .get_strided = shm_get_strided,
-    .get_strided_nbi = shm_get_strided,
+    .transfer = shm_transfer,
     .amo = shm_amo,
     .amo_nbi = shm_amo,
 };

@@ -14,11 +14,7 @@
 /* A get under way. A piece is first a request that has not been answered, then a copy from its slot to dest. Answers are
  * taken in the order in which they come: over the network, one may overtake another. */
 struct asking {
-    struct shmemi_context *context;
-    const struct shmemi_view *view;
-    size_t offset;
-    const struct shmemi_place *dest;
-    const struct shmemi_shape *shape; /* of the whole */
+    const struct shmemi_transfer *get;
     struct shmemi_cutter cutter;
     size_t most; /* bytes of a piece */
     struct shmemi_piece next;
@@ -62,10 +58,10 @@ static bool finish_landing(struct asking *asking)
 
 static int land(struct asking *asking, const struct shmemi_piece *piece, unsigned slot)
 {
-    struct shmemi_place to = *asking->dest, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    struct shmemi_place to = asking->get->mine, staging = shmemi_place_host(shmemi_staging_slot(slot));
     unsigned last = (asking->first + asking->landings) % SHMEMI_STAGED_LOOKAHEAD;
-    to.address += shmemi_piece_offset(piece, asking->shape->dest_pitch);
-    struct shmemi_shape shape = shmemi_shape_unpack(piece, asking->shape->dest_pitch);
+    to.address += shmemi_piece_offset(piece, asking->get->shape.dest_pitch);
+    struct shmemi_shape shape = shmemi_shape_unpack(piece, asking->get->shape.dest_pitch);
     int rc = to.memory->copy_start(&to, &staging, &shape, &asking->landing[last].event);
     if (rc) {
         shmemi_slot_free(slot);
@@ -96,16 +92,16 @@ static bool land_next(struct asking *asking)
     struct asked_piece request;
     if (asking->landings == SHMEMI_STAGED_LOOKAHEAD || !take_answered(asking, &request))
         return false;
-    int rc = shmemi_staged_wait(asking->view, request.slot); /* does not wait: tells whether the owner has failed */
+    int rc =
+        shmemi_staged_wait(asking->get->view, request.slot); /* does not wait: tells whether the owner has failed */
     note(asking, rc ? rc : land(asking, &request.piece, request.slot));
     return true;
 }
 
 static int ask(struct asking *asking, unsigned slot)
 {
-    struct shmemi_request request = shmemi_staged_request(asking->view, SHMEMI_REQUEST_GET, asking->offset,
-                                                          &asking->next, asking->shape->source_pitch, slot);
-    int rc = shmemi_staged_send(asking->view, &request);
+    struct shmemi_request request = shmemi_staged_request(asking->get, &asking->next, slot);
+    int rc = shmemi_staged_send(asking->get->view, &request);
     if (rc) {
         shmemi_slot_free(slot);
         return rc;
@@ -118,7 +114,7 @@ static int ask(struct asking *asking, unsigned slot)
 static bool ask_next(struct asking *asking)
 {
     bool may_ask = asking->has_next && asking->requests + asking->landings < shmemi_staging.slots;
-    int slot = may_ask ? shmemi_slot_claim(asking->context) : -EAGAIN;
+    int slot = may_ask ? shmemi_slot_claim(asking->get->context) : -EAGAIN;
     if (slot < 0)
         return false;
     int rc = ask(asking, (unsigned)slot);
@@ -127,17 +123,12 @@ static bool ask_next(struct asking *asking)
     return true;
 }
 
-static int get_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
+static int get_pieces(const struct shmemi_transfer *get, size_t most)
 {
     unsigned spins = 0;
     struct asking asking = {
-        .context = context,
-        .view = view,
-        .offset = offset,
-        .dest = dest,
-        .shape = shape,
-        .cutter = {.width = shape->width, .rows = shape->rows},
+        .get = get,
+        .cutter = {.width = get->shape.width, .rows = get->shape.rows},
         .most = most,
     };
     asking.has_next = shmemi_cut(&asking.cutter, most, &asking.next);
@@ -151,95 +142,81 @@ static int get_pieces(struct shmemi_context *context, const struct shmemi_view *
 }
 
 /* The whole get fits one slot: one request, one blocking copy. */
-static int get_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *dest, const struct shmemi_shape *shape)
+static int get_whole(const struct shmemi_transfer *get)
 {
-    unsigned slot = shmemi_staged_await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(get->context);
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
-    struct shmemi_request request = shmemi_staged_request_whole(view, SHMEMI_REQUEST_GET, offset, shape, slot);
-    const struct shmemi_shape dense = shmemi_shape_dense_source(shape);
-    int rc = shmemi_staged_send(view, &request);
+    struct shmemi_request request = shmemi_staged_request_whole(get, slot);
+    const struct shmemi_shape dense = shmemi_shape_dense_source(&get->shape);
+    int rc = shmemi_staged_send(get->view, &request);
     if (!rc) {
-        rc = shmemi_staged_wait(view, slot);
+        rc = shmemi_staged_wait(get->view, slot);
         if (rc)
             return rc;
-        rc = dest->memory->copy(dest, &staging, &dense);
+        rc = get->mine.memory->copy(&get->mine, &staging, &dense);
     }
     shmemi_slot_free(slot);
     return rc;
 }
 
-int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most)
+int shmemi_staged_get_in_pieces(const struct shmemi_transfer *get, size_t most)
 {
-    return shape->width * shape->rows <= most ? get_whole(context, view, offset, dest, shape)
-                                              : get_pieces(context, view, offset, dest, shape, most);
+    return shmemi_transfer_bytes(get) <= most ? get_whole(get) : get_pieces(get, most);
+}
+
+static size_t choose_piece(const struct shmemi_transfer *get)
+{
+    return shmemi_piece_choose(get->view, get->mine.memory, shmemi_transfer_bytes(get));
 }
 
 /* Ask for rows that fit a slot; quiet, or who needs the slot, copies the answer to its destination. A single layer, or
  * rows without layers, that do not fit are fetched now. */
-static int ask_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                         const struct shmemi_place *dest, const struct shmemi_shape *shape)
+static int ask_and_leave(const struct shmemi_transfer *get)
 {
-    if (shape->width * shape->rows > shmemi_staging.chunk)
-        return shmemi_staged_get_in_pieces(context, view, offset, dest, shape, shmemi_staging.chunk);
-    const struct shmemi_shape dense = shmemi_shape_dense_source(shape);
-    const struct shmemi_request request =
-        shmemi_staged_request_whole(view, SHMEMI_REQUEST_GET, offset, shape, shmemi_staged_await_slot(context));
-    return shmemi_staged_send_and_leave(view, &request, dest, &dense);
+    if (shmemi_transfer_bytes(get) > shmemi_staging.chunk)
+        return shmemi_staged_get_in_pieces(get, shmemi_staging.chunk);
+    const struct shmemi_shape dense = shmemi_shape_dense_source(&get->shape);
+    const struct shmemi_request request = shmemi_staged_request_whole(get, shmemi_staged_await_slot(get->context));
+    return shmemi_staged_send_and_leave(get->view, &request, &get->mine, &dense);
 }
 
-int shmemi_staged_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
+/* Contiguous bytes are asked for in pieces. Returns when all requests have been sent. */
+static int ask_and_leave_pieces(const struct shmemi_transfer *get)
 {
-    size_t most = shmemi_piece_choose(view, dest->memory, shape->width * shape->rows);
-    int rc = shape->layer ? shmemi_by_layers(ask_and_leave, false, context, view, offset, dest, shape, most)
-                          : ask_and_leave(context, view, offset, dest, shape);
-    shmemi_staged_note_pending(context);
-    return rc;
-}
-
-/* Layers are asked for all at once, as far as there are slots, and then awaited. */
-static int get_layers(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    int rc = shmemi_staged_get_strided_nbi(context, view, offset, dest, shape);
-    int waited = shmemi_completion_staged.quiet(context);
-    return rc ? rc : waited;
-}
-
-int shmemi_staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    size_t nbytes = shape->width * shape->rows, most = shmemi_piece_choose(view, dest->memory, nbytes);
-    if (shape->layer && nbytes > most)
-        return get_layers(context, view, offset, dest, shape);
-    return shmemi_staged_get_in_pieces(context, view, offset, dest, shape, most);
-}
-
-int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return shmemi_staged_get_strided(context, view, offset, dest, &shape);
-}
-
-/* Returns when all requests have been sent. */
-int shmemi_staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_cutter cutter = {.width = nbytes, .rows = 1};
-    size_t most = shmemi_piece_choose(view, dest->memory, nbytes);
+    struct shmemi_cutter cutter = {.width = get->shape.width, .rows = 1};
+    const size_t most = choose_piece(get);
     struct shmemi_piece piece;
     int rc = 0;
     while (!rc && shmemi_cut(&cutter, most, &piece)) {
-        struct shmemi_place to = *dest;
+        struct shmemi_place to = get->mine;
         to.address += piece.column;
         struct shmemi_shape shape = shmemi_shape_linear(piece.width);
-        struct shmemi_request request =
-            shmemi_staged_request(view, SHMEMI_REQUEST_GET, offset, &piece, 0, shmemi_staged_await_slot(context));
-        rc = shmemi_staged_send_and_leave(view, &request, &to, &shape);
+        struct shmemi_request request = shmemi_staged_request(get, &piece, shmemi_staged_await_slot(get->context));
+        rc = shmemi_staged_send_and_leave(get->view, &request, &to, &shape);
     }
-    shmemi_staged_note_pending(context);
     return rc;
+}
+
+static int get_nbi(const struct shmemi_transfer *get)
+{
+    int rc;
+    if (get->shape.layer)
+        rc = shmemi_by_layers(ask_and_leave, get, choose_piece(get));
+    else
+        rc = get->shape.rows == 1 ? ask_and_leave_pieces(get) : ask_and_leave(get);
+    shmemi_staged_note_pending(get->context);
+    return rc;
+}
+
+/* Layers of a blocking get that do not fit a piece are asked for all at once, as far as there are slots, and then
+ * awaited. */
+int shmemi_staged_get(const struct shmemi_transfer *get)
+{
+    const size_t most = choose_piece(get);
+    if (!get->is_blocking)
+        return get_nbi(get);
+    if (!get->shape.layer || shmemi_transfer_bytes(get) <= most)
+        return shmemi_staged_get_in_pieces(get, most);
+    int rc = get_nbi(get), waited = shmemi_completion_staged.quiet(get->context);
+    return rc ? rc : waited;
 }

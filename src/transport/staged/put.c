@@ -45,11 +45,7 @@ static void add_signal(struct shmemi_request *request, const struct signal *sign
 
 /* A put under way. A piece is first copied into its slot, then sent; the owner frees the slot. */
 struct loading {
-    struct shmemi_context *context;
-    const struct shmemi_view *view;
-    size_t offset;
-    const struct shmemi_place *source;
-    const struct shmemi_shape *whole;
+    const struct shmemi_transfer *put;
     struct shmemi_cutter cutter;
     size_t most; /* bytes of a piece */
     struct shmemi_piece next;
@@ -85,7 +81,7 @@ static bool send_loaded(struct loading *loading)
     loading->count--;
     shmemi_slot_leave(request->slot, NULL, NULL);
     if (!rc)
-        rc = shmemi_staged_send(loading->view, request);
+        rc = shmemi_staged_send(loading->put->view, request);
     if (rc)
         shmemi_slot_free(request->slot);
     shmemi_slot_let_go();
@@ -94,30 +90,36 @@ static bool send_loaded(struct loading *loading)
 }
 
 /* Start to copy a piece into a slot. */
-static int start_load(unsigned slot, const struct shmemi_place *source, const struct shmemi_shape *whole,
-                      const struct shmemi_piece *piece, struct shmemi_event *event_p)
+static int start_load(unsigned slot, const struct shmemi_transfer *put, const struct shmemi_piece *piece,
+                      struct shmemi_event *event_p)
 {
-    struct shmemi_place from = *source, staging = shmemi_place_host(shmemi_staging_slot(slot));
-    from.address += shmemi_piece_offset(piece, whole->source_pitch);
-    struct shmemi_shape shape = shmemi_shape_pack(piece, whole->source_pitch);
+    struct shmemi_place from = put->mine, staging = shmemi_place_host(shmemi_staging_slot(slot));
+    from.address += shmemi_piece_offset(piece, put->shape.source_pitch);
+    struct shmemi_shape shape = shmemi_shape_pack(piece, put->shape.source_pitch);
     int rc = from.memory->copy_start(&staging, &from, &shape, event_p);
     if (rc)
         shmemi_slot_free(slot);
     return rc;
 }
 
+/* The request for a piece that is being copied into a slot. */
+static struct shmemi_request request_for(const struct shmemi_transfer *put, const struct shmemi_piece *piece,
+                                         unsigned slot, const struct signal *signal, bool has_next)
+{
+    struct shmemi_request request = shmemi_staged_request(put, piece, slot);
+    add_signal(&request, signal);
+    if (has_next)
+        shmemi_request_announce_more(&request);
+    return request;
+}
+
 static int load(struct loading *loading, unsigned slot, const struct shmemi_piece *piece)
 {
     unsigned last = (loading->head + loading->count) % LOOKAHEAD;
-    struct shmemi_request *request = &loading->piece[last].request;
-    int rc = start_load(slot, loading->source, loading->whole, piece, &loading->piece[last].event);
+    int rc = start_load(slot, loading->put, piece, &loading->piece[last].event);
     if (rc)
         return rc;
-    *request = shmemi_staged_request(loading->view, SHMEMI_REQUEST_PUT, loading->offset, piece,
-                                     loading->whole->dest_pitch, slot);
-    add_signal(request, loading->signal);
-    if (loading->has_next)
-        shmemi_request_announce_more(request);
+    loading->piece[last].request = request_for(loading->put, piece, slot, loading->signal, loading->has_next);
     loading->count++;
     return 0;
 }
@@ -126,7 +128,7 @@ static int load(struct loading *loading, unsigned slot, const struct shmemi_piec
 static bool load_next(struct loading *loading)
 {
     bool may_load = loading->has_next && loading->count < LOOKAHEAD;
-    int slot = may_load ? shmemi_slot_claim(loading->context) : -EAGAIN;
+    int slot = may_load ? shmemi_slot_claim(loading->put->context) : -EAGAIN;
     if (slot < 0)
         return false;
     const struct shmemi_piece piece = loading->next;
@@ -153,47 +155,38 @@ static int copy_out(struct shmemi_context *context, void *bytes, const struct sh
     return rc;
 }
 
-static int put_inline(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+static int put_inline(const struct shmemi_transfer *put)
 {
-    struct shmemi_request request =
-        shmemi_staged_request_whole(view, SHMEMI_REQUEST_PUT, offset, shape, SHMEMI_SLOT_NONE);
-    int rc = copy_out(context, request.u.data, source, shape);
+    struct shmemi_request request = shmemi_staged_request_whole(put, SHMEMI_SLOT_NONE);
+    int rc = copy_out(put->context, request.u.data, &put->mine, &put->shape);
     if (rc)
         return rc;
-    request.inline_size = (uint8_t)(shape->width * shape->rows);
-    return shmemi_staged_send_slotless(view, &request);
+    request.inline_size = (uint8_t)shmemi_transfer_bytes(put);
+    return shmemi_staged_send_slotless(put->view, &request);
 }
 
 /* A transfer that fits one slot: nothing overlaps, so the copy needs no event. */
-static int put_whole(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                     const struct shmemi_place *source, const struct shmemi_shape *shape, const struct signal *signal)
+static int put_whole(const struct shmemi_transfer *put, const struct signal *signal)
 {
-    unsigned slot = shmemi_staged_await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(put->context);
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
-    const struct shmemi_shape dense = shmemi_shape_dense_dest(shape);
-    int rc = source->memory->copy(&staging, source, &dense);
+    const struct shmemi_shape dense = shmemi_shape_dense_dest(&put->shape);
+    int rc = put->mine.memory->copy(&staging, &put->mine, &dense);
     if (rc) {
         shmemi_slot_free(slot);
         return rc;
     }
-    struct shmemi_request request = shmemi_staged_request_whole(view, SHMEMI_REQUEST_PUT, offset, shape, slot);
+    struct shmemi_request request = shmemi_staged_request_whole(put, slot);
     add_signal(&request, signal);
-    return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
+    return shmemi_staged_send_and_leave(put->view, &request, NULL, NULL);
 }
 
-static int put_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most,
-                      const struct signal *signal)
+static int put_pieces(const struct shmemi_transfer *put, size_t most, const struct signal *signal)
 {
     unsigned spins = 0;
     struct loading loading = {
-        .context = context,
-        .view = view,
-        .offset = offset,
-        .source = source,
-        .whole = shape,
-        .cutter = {.width = shape->width, .rows = shape->rows},
+        .put = put,
+        .cutter = {.width = put->shape.width, .rows = put->shape.rows},
         .most = most,
         .signal = signal,
     };
@@ -209,120 +202,92 @@ static int put_pieces(struct shmemi_context *context, const struct shmemi_view *
 }
 
 /* From a slot, which is page-locked, a GPU that PEs use in turns is written a few microseconds sooner. */
-static bool goes_inline(const struct shmemi_view *view, const struct shmemi_shape *shape)
+static bool goes_inline(const struct shmemi_transfer *put)
 {
-    const struct shmemi_memory *theirs = view->place.memory ? view->place.memory : &shmemi_memory_host;
-    return shape->rows <= SHMEMI_INLINE_MAX && shape->width * shape->rows <= SHMEMI_INLINE_MAX &&
-           !shmemi_memory_takes_turns(theirs);
+    return put->shape.rows <= SHMEMI_INLINE_MAX && shmemi_transfer_bytes(put) <= SHMEMI_INLINE_MAX &&
+           !put->view->in_turns;
 }
 
-int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most)
+int shmemi_staged_put_in_pieces(const struct shmemi_transfer *put, size_t most)
 {
     int rc;
-    if (goes_inline(view, shape))
-        rc = put_inline(context, view, offset, source, shape);
-    else if (shape->width * shape->rows <= most)
-        rc = put_whole(context, view, offset, source, shape, NULL);
+    if (goes_inline(put))
+        rc = put_inline(put);
+    else if (shmemi_transfer_bytes(put) <= most)
+        rc = put_whole(put, NULL);
     else
-        rc = put_pieces(context, view, offset, source, shape, most, NULL);
-    shmemi_staged_note_pending(context);
+        rc = put_pieces(put, most, NULL);
+    shmemi_staged_note_pending(put->context);
     return rc;
 }
 
-/* Layers of a box that fit a slot, or a single one. */
-static int put_layers(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, const struct shmemi_shape *shape)
+static size_t choose_piece(const struct shmemi_transfer *put)
 {
-    const size_t nbytes = shape->width * shape->rows, chunk = shmemi_staging.chunk;
-    const size_t most = nbytes <= chunk ? chunk : shmemi_piece_choose_put(view, source->memory, nbytes);
-    return shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
+    return shmemi_piece_choose_put(put->view, put->mine.memory, shmemi_transfer_bytes(put));
 }
 
-/* Returns when the source has been copied to slots; quiet waits for the owner's part. */
-int shmemi_staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape)
+/* Layers of a box that fit a slot, or a single one. */
+static int put_layers(const struct shmemi_transfer *put)
 {
-    size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
-    return shape->layer ? shmemi_by_layers(put_layers, true, context, view, offset, source, shape, most)
-                        : shmemi_staged_put_in_pieces(context, view, offset, source, shape, most);
+    const size_t chunk = shmemi_staging.chunk;
+    return shmemi_staged_put_in_pieces(put, shmemi_transfer_bytes(put) <= chunk ? chunk : choose_piece(put));
 }
 
 int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_view *view, const void *payload,
                           size_t size)
 {
-    struct shmemi_piece piece = {.width = size, .rows = 1};
     unsigned slot = shmemi_staged_await_slot(context);
     memcpy(shmemi_staging_slot(slot), payload, size);
-    struct shmemi_request request = shmemi_staged_request(view, SHMEMI_REQUEST_SCATTER, 0, &piece, 0, slot);
+    struct shmemi_request request = shmemi_staged_request_bytes(view, SHMEMI_REQUEST_SCATTER, 0, size, slot);
     int rc = shmemi_staged_send_and_leave(view, &request, NULL, NULL);
     shmemi_staged_note_pending(context);
     return rc;
 }
 
-int shmemi_staged_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return shmemi_staged_put_strided(context, view, offset, source, &shape);
-}
-
 /* Start to copy a piece into a slot. If that is done at once it is sent; otherwise whichever thread makes progress sends
  * it. */
-static int load_and_leave(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, const struct shmemi_shape *whole,
-                          const struct shmemi_piece *piece, const struct signal *signal, bool has_next)
+static int load_and_leave(const struct shmemi_transfer *put, const struct shmemi_piece *piece,
+                          const struct signal *signal, bool has_next)
 {
-    unsigned slot = shmemi_staged_await_slot(context);
+    unsigned slot = shmemi_staged_await_slot(put->context);
     struct shmemi_event event;
-    int rc = start_load(slot, source, whole, piece, &event);
+    int rc = start_load(slot, put, piece, &event);
     if (rc)
         return rc;
-    struct shmemi_request request =
-        shmemi_staged_request(view, SHMEMI_REQUEST_PUT, offset, piece, whole->dest_pitch, slot);
-    add_signal(&request, signal);
-    if (has_next)
-        shmemi_request_announce_more(&request);
+    const struct shmemi_request request = request_for(put, piece, slot, signal, has_next);
     if (!event.handle)
-        return shmemi_staged_send_and_leave(view, &request, NULL, NULL);
-    shmemi_slot_leave_loading(slot, &event, view, &request);
+        return shmemi_staged_send_and_leave(put->view, &request, NULL, NULL);
+    shmemi_slot_leave_loading(slot, &event, put->view, &request);
     shmemi_service_notice();
     return 0;
 }
 
 /* Returns when all pieces have slots and are being copied into them. */
-static int leave_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                        const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most,
-                        const struct signal *signal)
+static int leave_pieces(const struct shmemi_transfer *put, size_t most, const struct signal *signal)
 {
-    struct shmemi_cutter cutter = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_cutter cutter = {.width = put->shape.width, .rows = put->shape.rows};
     struct shmemi_piece piece, next;
     bool has_next = shmemi_cut(&cutter, most, &next);
     int rc = 0;
     while (!rc && has_next) {
         piece = next;
         has_next = shmemi_cut(&cutter, most, &next);
-        rc = load_and_leave(context, view, offset, source, shape, &piece, signal, has_next);
+        rc = load_and_leave(put, &piece, signal, has_next);
     }
     return rc;
 }
 
-int shmemi_staged_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *source, const struct shmemi_shape *shape)
+/* Bytes of host memory, and few bytes, are in slots or requests on return in any case; otherwise a put that is not
+ * blocking returns while they are being copied there. Quiet waits for the owner's part. */
+int shmemi_staged_put(const struct shmemi_transfer *put)
 {
-    if (source->memory == &shmemi_memory_host || shape->layer || goes_inline(view, shape))
-        return shmemi_staged_put_strided(context, view, offset, source, shape);
-    size_t most = shmemi_piece_choose_put(view, source->memory, shape->width * shape->rows);
-    int rc = leave_pieces(context, view, offset, source, shape, most, NULL);
-    shmemi_staged_note_pending(context);
+    if (put->shape.layer)
+        return shmemi_by_layers(put_layers, put, choose_piece(put));
+    if (put->is_blocking || shmemi_transfer_is_host(put) || goes_inline(put))
+        return shmemi_staged_put_in_pieces(put, choose_piece(put));
+    int rc = leave_pieces(put, choose_piece(put), NULL);
+    shmemi_staged_note_pending(put->context);
     return rc;
-}
-
-int shmemi_staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return shmemi_staged_put_strided_nbi(context, view, offset, source, &shape);
 }
 
 /* ---- With a signal ----------------------------------------------------------------------------------------------- */
@@ -341,22 +306,19 @@ static bool owner_updates(const struct shmemi_view *view, const struct shmemi_wo
     return !is_host || signal->amo.op == SHMEMI_AMO_SET || view->link->owner_adds(word);
 }
 
-int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *word,
-                             bool is_blocking)
+int shmemi_staged_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *word)
 {
-    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    const size_t most = shmemi_piece_choose_put(view, source->memory, nbytes);
+    const size_t nbytes = shmemi_transfer_bytes(put), most = choose_piece(put);
     const struct signal signal = signal_of(word, (nbytes + most - 1) / most);
     int rc;
-    if (!owner_updates(view, word))
+    if (!owner_updates(put->view, word))
         return -ENOTSUP;
-    if (!is_blocking && source->memory != &shmemi_memory_host && !is_quicker_at_once(nbytes))
-        rc = leave_pieces(context, view, offset, source, &shape, most, &signal);
+    if (!put->is_blocking && !shmemi_transfer_is_host(put) && !is_quicker_at_once(nbytes))
+        rc = leave_pieces(put, most, &signal);
     else if (nbytes <= most)
-        rc = put_whole(context, view, offset, source, &shape, &signal);
+        rc = put_whole(put, &signal);
     else
-        rc = put_pieces(context, view, offset, source, &shape, most, &signal);
-    shmemi_staged_note_pending(context);
+        rc = put_pieces(put, most, &signal);
+    shmemi_staged_note_pending(put->context);
     return rc;
 }

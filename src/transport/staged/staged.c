@@ -41,33 +41,59 @@ int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum shmemi_request_type type,
-                                            size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
-                                            unsigned slot)
+static struct shmemi_request request_at(const struct shmemi_view *view, enum shmemi_request_type type, size_t offset,
+                                        unsigned slot)
 {
     return (struct shmemi_request){
         .job_key = shmemi_job.key,
         .origin = (uint32_t)shmemi_job.pe,
         .region = view->region,
-        .offset = offset + shmemi_piece_offset(piece, peer_pitch),
-        .width = piece->width,
-        .rows = (uint32_t)piece->rows,
-        .pitch = piece->rows > 1 ? peer_pitch : piece->width,
+        .offset = offset,
+        .rows = 1,
         .slot = (uint16_t)slot,
         .type = (uint8_t)type,
     };
 }
 
-struct shmemi_request shmemi_staged_request_whole(const struct shmemi_view *view, enum shmemi_request_type type,
-                                                  size_t offset, const struct shmemi_shape *shape, unsigned slot)
+struct shmemi_request shmemi_staged_request_bytes(const struct shmemi_view *view, enum shmemi_request_type type,
+                                                  size_t offset, size_t nbytes, unsigned slot)
 {
-    const bool is_put = type == SHMEMI_REQUEST_PUT;
-    const struct shmemi_piece all = {.width = shape->width, .rows = shape->rows};
-    struct shmemi_request request =
-        shmemi_staged_request(view, type, offset, &all, is_put ? shape->dest_pitch : shape->source_pitch, slot);
-    request.layer = shape->layer;
-    request.gap = is_put ? shape->dest_gap : shape->source_gap;
+    struct shmemi_request request = request_at(view, type, offset, slot);
+    request.width = request.pitch = nbytes;
     return request;
+}
+
+struct shmemi_request shmemi_staged_request(const struct shmemi_transfer *transfer, const struct shmemi_piece *piece,
+                                            unsigned slot)
+{
+    const size_t pitch = shmemi_transfer_peer_pitch(transfer);
+    struct shmemi_request request =
+        request_at(transfer->view, transfer->is_put ? SHMEMI_REQUEST_PUT : SHMEMI_REQUEST_GET,
+                   transfer->offset + shmemi_piece_offset(piece, pitch), slot);
+    request.width = piece->width;
+    request.rows = (uint32_t)piece->rows;
+    request.pitch = piece->rows > 1 ? pitch : piece->width;
+    return request;
+}
+
+struct shmemi_request shmemi_staged_request_whole(const struct shmemi_transfer *transfer, unsigned slot)
+{
+    const struct shmemi_shape *shape = &transfer->shape;
+    const struct shmemi_piece all = {.width = shape->width, .rows = shape->rows};
+    struct shmemi_request request = shmemi_staged_request(transfer, &all, slot);
+    request.layer = shape->layer;
+    request.gap = transfer->is_put ? shape->dest_gap : shape->source_gap;
+    return request;
+}
+
+int shmemi_staged_transfer(const struct shmemi_transfer *transfer)
+{
+    return transfer->is_put ? shmemi_staged_put(transfer) : shmemi_staged_get(transfer);
+}
+
+int shmemi_staged_in_pieces(const struct shmemi_transfer *transfer, size_t most)
+{
+    return transfer->is_put ? shmemi_staged_put_in_pieces(transfer, most) : shmemi_staged_get_in_pieces(transfer, most);
 }
 
 void shmemi_staged_note_pending(struct shmemi_context *context)
@@ -114,8 +140,7 @@ int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_re
 static struct shmemi_request request_for_word(const struct shmemi_view *view, size_t offset,
                                               const struct shmemi_amo *amo, unsigned slot)
 {
-    struct shmemi_piece word = {.width = amo->size, .rows = 1};
-    struct shmemi_request request = shmemi_staged_request(view, SHMEMI_REQUEST_AMO, offset, &word, 0, slot);
+    struct shmemi_request request = shmemi_staged_request_bytes(view, SHMEMI_REQUEST_AMO, offset, amo->size, slot);
     request.u.amo.op = amo->op;
     request.u.amo.size = amo->size;
     request.u.amo.operand = amo->operand;
@@ -180,14 +205,7 @@ const struct shmemi_driver shmemi_driver_staged = {
     .name = "staged",
     .attach = staged_attach,
     .detach = shmemi_nothing_to_detach,
-    .put = shmemi_staged_put,
-    .get = shmemi_staged_get,
-    .put_nbi = shmemi_staged_put_nbi,
-    .get_nbi = shmemi_staged_get_nbi,
-    .put_strided = shmemi_staged_put_strided,
-    .put_strided_nbi = shmemi_staged_put_strided_nbi,
-    .get_strided = shmemi_staged_get_strided,
-    .get_strided_nbi = shmemi_staged_get_strided_nbi,
+    .transfer = shmemi_staged_transfer,
     .amo = shmemi_staged_amo,
     .amo_nbi = shmemi_staged_amo_nbi,
     .sinks = SHMEMI_SINK_BATCH | SHMEMI_SINK_ROWS,

@@ -8,19 +8,21 @@
 #include "transport/driver.h"
 #include "transport/request.h"
 
-/* Transfers of the driver "staged" in pieces of at most `most` bytes, which fit a slot. */
-int shmemi_staged_put_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *source, const struct shmemi_shape *shape, size_t most);
-int shmemi_staged_get_in_pieces(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                const struct shmemi_place *dest, const struct shmemi_shape *shape, size_t most);
+/* The driver's transfers, of which the puts are in put.c and the gets in get.c; and in pieces of at most `most` bytes,
+ * which fit a slot, complete on return but for the owner's part of puts. */
+int shmemi_staged_transfer(const struct shmemi_transfer *transfer);
+int shmemi_staged_put(const struct shmemi_transfer *put);
+int shmemi_staged_get(const struct shmemi_transfer *get);
+int shmemi_staged_in_pieces(const struct shmemi_transfer *transfer, size_t most);
+int shmemi_staged_put_in_pieces(const struct shmemi_transfer *put, size_t most);
+int shmemi_staged_get_in_pieces(const struct shmemi_transfer *get, size_t most);
 
-/* A request for a piece of a transfer that starts at offset. */
-struct shmemi_request shmemi_staged_request(const struct shmemi_view *view, enum shmemi_request_type type,
-                                            size_t offset, const struct shmemi_piece *piece, size_t peer_pitch,
+/* A request for a piece of a transfer, for all rows of it, for contiguous bytes. */
+struct shmemi_request shmemi_staged_request(const struct shmemi_transfer *transfer, const struct shmemi_piece *piece,
                                             unsigned slot);
-/* A request for all rows of a transfer. */
-struct shmemi_request shmemi_staged_request_whole(const struct shmemi_view *view, enum shmemi_request_type type,
-                                                  size_t offset, const struct shmemi_shape *shape, unsigned slot);
+struct shmemi_request shmemi_staged_request_whole(const struct shmemi_transfer *transfer, unsigned slot);
+struct shmemi_request shmemi_staged_request_bytes(const struct shmemi_view *view, enum shmemi_request_type type,
+                                                  size_t offset, size_t nbytes, unsigned slot);
 int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request);
 /* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
@@ -41,29 +43,6 @@ int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_vi
 
 /* A put, and the update of a word of the same PE after it, which its owner carries out. If it is blocking, returns when
  * the source may be reused; otherwise quiet completes it. -ENOTSUP: the owner cannot update the word as others do. */
-int shmemi_staged_put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                             const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *word,
-                             bool is_blocking);
-
-/* The driver's puts (transport/staged/put.c). Blocking ones return when the source has been copied to slots; quiet waits
- * for the owner's part. */
-int shmemi_staged_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes);
-int shmemi_staged_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *source, size_t nbytes);
-int shmemi_staged_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *source, const struct shmemi_shape *shape);
-int shmemi_staged_put_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *source, const struct shmemi_shape *shape);
-
-/* The driver's gets (transport/staged/get.c). */
-int shmemi_staged_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *dest, size_t nbytes);
-int shmemi_staged_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_place *dest, size_t nbytes);
-int shmemi_staged_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                              const struct shmemi_place *dest, const struct shmemi_shape *shape);
-int shmemi_staged_get_strided_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
+int shmemi_staged_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *word);
 
 #endif

@@ -50,7 +50,7 @@ static struct sends *sends_of(const struct shmemi_stream_work *work)
 {
     const struct shmemi_view *view = work->transfer.view ? work->transfer.view
                                      : work->signal.view ? work->signal.view
-                                                         : work->update.view;
+                                                         : work->update.word.view;
     return &atomic_load(&agent.sends)[view->pe];
 }
 
@@ -280,12 +280,12 @@ static void hand_over(struct shmemi_stream_work *work)
 /* Without room, and where the stream cannot copy, it waits. */
 static int begin_turn(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
 {
-    struct shmemi_stream_transfer *transfer = &work->transfer;
+    struct shmemi_transfer *transfer = &work->transfer;
     int rc = -ENOTSUP;
     if (work->room)
-        rc = work->kind->turn_begin_with_copy(stream, work->room, &transfer->local, transfer->nbytes, &work->turn);
+        rc = work->kind->turn_begin_with_copy(stream, work->room, &transfer->mine, transfer->shape.width, &work->turn);
     if (!rc)
-        transfer->local = shmemi_place_host(work->room);
+        transfer->mine = shmemi_place_host(work->room);
     return rc == -ENOTSUP ? work->kind->turn_begin(stream, &work->turn) : rc;
 }
 

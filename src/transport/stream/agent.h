@@ -13,7 +13,7 @@ struct shmemi_stream_work {
     int (*advance)(struct shmemi_stream_work *work);
     /* Called instead, if it is not NULL, when an event has failed that the operation was to wait for. */
     void (*cancel)(struct shmemi_stream_work *work);
-    struct shmemi_stream_transfer transfer; /* nbytes 0: none */
+    struct shmemi_transfer transfer; /* no rows: none */
     struct shmemi_stream_signal signal;
     struct shmemi_stream_amo update;
     struct shmemi_stream_words words;               /* their status is `kept` */
@@ -55,14 +55,6 @@ void shmemi_stream_agent_drain(void);
 void shmemi_stream_agent_close(void);
 
 /* ---- Between the files of this folder ---------------------------------------------------------------------------- */
-
-/* The place of a view's bytes, as this process addresses it. */
-static inline struct shmemi_place shmemi_stream_place(const struct shmemi_view *view, size_t offset)
-{
-    struct shmemi_place place = view->place;
-    place.address += offset;
-    return place;
-}
 
 /* Page-lock the host memory of a view, so that streams can access it; false if that is not possible (stream.c). */
 bool shmemi_stream_lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view);

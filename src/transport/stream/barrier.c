@@ -14,6 +14,7 @@
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
+#include "op/operation.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/watched.h"
 #include "transport/drivers/issue.h"
@@ -154,9 +155,10 @@ static int capture(const struct shmemi_stream *stream)
 
 static int announce(int round, uint64_t number)
 {
-    const struct shmemi_view *view = shmemi_exchange_view(partner(round));
-    struct shmemi_amo set = {.op = SHMEMI_AMO_SET, .size = sizeof number, .operand = number};
-    return shmemi_issue_amo(&shmemi_stream_context, view, SHMEMI_STREAM_WORDS_OFFSET + reached(round), &set, NULL);
+    const struct shmemi_word_update set = {.view = shmemi_exchange_view(partner(round)),
+                                           .offset = SHMEMI_STREAM_WORDS_OFFSET + reached(round),
+                                           .amo = {.op = SHMEMI_AMO_SET, .size = sizeof number, .operand = number}};
+    return shmemi_op_amo(&shmemi_stream_context, &set, NULL, true);
 }
 
 static bool may_begin(uint64_t number)

@@ -6,6 +6,7 @@
 #ifndef SHMEMI_STREAM_OUTBOX_H
 #define SHMEMI_STREAM_OUTBOX_H
 
+#include "base/tuning.h"
 #include "gpu/memory.h"
 
 /* Make it now, before streams wait, for a kind whose page-locking may wait for them. For other kinds it is made when it is

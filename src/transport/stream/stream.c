@@ -6,10 +6,10 @@
 #include "transport/stream/stream.h"
 
 #include "base/log.h"
+#include "base/tuning.h"
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"
-#include "transport/request.h"
-#include "transport/routes.h"
+#include "op/operation.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/outbox.h"
 #include "transport/stream/watched.h"
@@ -79,42 +79,39 @@ bool shmemi_stream_lock_pages(const struct shmemi_stream *stream, const struct s
     return !rc;
 }
 
-static int enqueue_copy(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *transfer,
-                        const struct shmemi_place *dest, const struct shmemi_place *source)
+static int enqueue_copy(const struct shmemi_stream *stream, const struct shmemi_transfer *transfer)
 {
     const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
-    return transfer->shape.rows ? commands->copy_shape(stream, dest, source, &transfer->shape)
-                                : commands->copy(stream, dest, source, transfer->nbytes);
+    const struct shmemi_ends ends = shmemi_transfer_ends(transfer);
+    return transfer->shape.rows > 1 ? commands->copy_shape(stream, &ends.dest, &ends.source, &transfer->shape)
+                                    : commands->copy(stream, &ends.dest, &ends.source, transfer->shape.width);
 }
 
-static int copy_directly(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *transfer, bool is_put)
+static int copy_directly(const struct shmemi_stream *stream, const struct shmemi_transfer *transfer)
 {
-    const struct shmemi_view *view = transfer->view;
-    const struct shmemi_place there = shmemi_stream_place(view, transfer->offset);
-    const struct shmemi_place *dest = is_put ? &there : &transfer->local, *source = is_put ? &transfer->local : &there;
-    if (!view->driver->is_direct || !stream->memory->streams->commands)
+    if (!transfer->view->driver->is_direct || !stream->memory->streams->commands)
         return -ENOTSUP;
-    int rc = enqueue_copy(stream, transfer, dest, source);
+    int rc = enqueue_copy(stream, transfer);
     if (rc != -ENOTSUP)
         return rc;
-    bool locked = shmemi_stream_lock_pages(stream, view);
+    bool locked = shmemi_stream_lock_pages(stream, transfer->view);
     locked |= shmemi_stream_lock_pages(stream, shmemi_exchange_view(shmemi_job.pe)); /* the local end may lie there */
-    return locked ? enqueue_copy(stream, transfer, dest, source) : -ENOTSUP;
+    return locked ? enqueue_copy(stream, transfer) : -ENOTSUP;
 }
 
 /* Let the stream copy, and count that. */
-static int copy(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *transfer, bool is_put)
+static int copy(const struct shmemi_stream *stream, const struct shmemi_transfer *transfer)
 {
     uint64_t begin = shmemi_measure_begin();
-    int rc = copy_directly(stream, transfer, is_put);
+    int rc = copy_directly(stream, transfer);
     if (!rc)
-        shmemi_measure_enqueued(transfer->view, transfer->offset, transfer->nbytes, begin);
+        shmemi_measure_enqueued(transfer->view, transfer->offset, shmemi_transfer_bytes(transfer), begin);
     return rc;
 }
 
 static struct shmemi_word word_of(const struct shmemi_stream_signal *signal)
 {
-    return (struct shmemi_word){shmemi_stream_place(signal->view, signal->offset), signal->value, signal->step};
+    return (struct shmemi_word){shmemi_view_place(signal->view, signal->offset), signal->value, signal->step};
 }
 
 int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n)
@@ -136,47 +133,21 @@ int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_
 
 /* ---- What the agent does ----------------------------------------------------------------------------------------- */
 
-static int do_put(struct shmemi_stream_work *work)
+static int do_transfer(struct shmemi_stream_work *work)
 {
-    const struct shmemi_stream_transfer *put = &work->transfer;
-    if (!put->nbytes)
-        return 0;
-    if (put->shape.rows)
-        return shmemi_issue_put_strided(&shmemi_stream_context, put->view, put->offset, &put->local, &put->shape);
-    return shmemi_issue_put(&shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes);
-}
-
-static int do_get(struct shmemi_stream_work *work)
-{
-    const struct shmemi_stream_transfer *get = &work->transfer;
-    if (get->shape.rows)
-        return shmemi_issue_get_strided(&shmemi_stream_context, get->view, get->offset, &get->local, &get->shape);
-    return shmemi_issue_get(&shmemi_stream_context, get->view, get->offset, &get->local, get->nbytes);
+    return shmemi_op_transfer(&work->transfer);
 }
 
 /* A short put is the stream's own all the same: behind a kernel of the program, the turn is there already (two PEs with
  * Stencil2D: 150 us an iteration, by requests 180). */
-static bool is_better_staged(const struct shmemi_stream_transfer *put)
+static bool is_left_to_owner(const struct shmemi_transfer *put)
 {
-    enum { LEAST = 32 << 10 };
-    return put->nbytes >= LEAST && put->view->driver->is_direct &&
-           shmemi_route_awaits_turn(put->view, put->local.memory, put->nbytes);
-}
-
-/* Let the driver order the two. -ENOTSUP: it cannot. Direct routes have their own way, in the stream. */
-static int put_together(const struct shmemi_stream_transfer *put, const struct shmemi_word_update *word)
-{
-    const struct shmemi_driver *driver = put->nbytes ? put->view->driver : NULL;
-    if (driver && is_better_staged(put))
-        driver = &shmemi_driver_staged;
-    if (!driver || driver->is_direct || !driver->put_signal)
-        return -ENOTSUP;
-    return shmemi_issue_put_signal(driver, &shmemi_stream_context, put->view, put->offset, &put->local, put->nbytes,
-                                   word, true);
+    const struct shmemi_driver *driver = put->view->driver;
+    return put->shape.width >= SHMEMI_SHARED_STREAM_LEAST && driver->is_left_to_owner && driver->is_left_to_owner(put);
 }
 
 /* What the agent has sent before, for whichever stream, comes before the signal: a program that waits for at least a number
- * relies on it. Payload and signal may take different routes; another fence makes the payload arrive first then. */
+ * relies on it. */
 static int do_signal(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_signal *signal = &work->signal;
@@ -188,29 +159,25 @@ static int do_signal(struct shmemi_stream_work *work)
                 .operand = signal->value},
     };
     int rc = shmemi_drivers_fence(&shmemi_stream_context);
-    rc = rc ? rc : put_together(&work->transfer, &word);
-    if (rc != -ENOTSUP)
-        return rc;
-    rc = do_put(work);
-    if (!rc)
-        rc = shmemi_drivers_fence(&shmemi_stream_context);
-    return rc ? rc : shmemi_issue_amo(&shmemi_stream_context, word.view, word.offset, &word.amo, NULL);
+    return rc ? rc : shmemi_op_put_signal(&work->transfer, &word);
 }
 
 /* Set the own word after the wait; by an operation that is complete on return. */
 static int set_after(const struct shmemi_stream_work *work)
 {
-    const struct shmemi_view *view = work->signal.view;
-    struct shmemi_amo set = {.op = SHMEMI_AMO_SWAP, .size = sizeof set.operand};
+    struct shmemi_word_update set = {.view = work->signal.view,
+                                     .offset = work->signal.offset,
+                                     .amo = {.op = SHMEMI_AMO_SWAP, .size = sizeof set.amo.operand}};
     uint64_t old;
-    memcpy(&set.operand, work->value, sizeof set.operand);
-    return shmemi_issue_amo(&shmemi_stream_context, view, work->signal.offset, &set, &old);
+    const struct shmemi_place place = shmemi_place_host(&old);
+    memcpy(&set.amo.operand, work->value, sizeof set.amo.operand);
+    return shmemi_op_amo(&shmemi_stream_context, &set, &place, true);
 }
 
 static int do_wait(struct shmemi_stream_work *work)
 {
     uint64_t found;
-    struct shmemi_place source = shmemi_stream_place(work->signal.view, work->signal.offset);
+    struct shmemi_place source = shmemi_view_place(work->signal.view, work->signal.offset);
     if (source.memory == &shmemi_memory_host) {
         found = __atomic_load_n((const uint64_t *)source.address, __ATOMIC_ACQUIRE);
     } else {
@@ -235,29 +202,33 @@ static int do_quiet(struct shmemi_stream_work *work)
  * it copies them there itself. */
 static int post_put(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
 {
-    const struct shmemi_stream_transfer *put = &work->transfer;
-    if (stream->memory->streams->turn_begin_with_copy && put->nbytes && put->nbytes <= SHMEMI_OUTBOX_LONGEST &&
-        !put->shape.rows && put->local.memory == stream->memory && !put->view->driver->is_direct)
-        work->room = shmemi_outbox_take(stream->memory, put->nbytes);
+    const struct shmemi_transfer *put = &work->transfer;
+    if (stream->memory->streams->turn_begin_with_copy && put->shape.rows == 1 &&
+        put->shape.width <= SHMEMI_OUTBOX_LONGEST && put->mine.memory == stream->memory &&
+        !put->view->driver->is_direct)
+        work->room = shmemi_outbox_take(stream->memory, put->shape.width);
     return shmemi_stream_agent_post(stream, work);
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put)
+/* The agent's part of a transfer. */
+static void give_to_agent(struct shmemi_stream_work *work, const struct shmemi_transfer *transfer)
 {
-    int rc = copy(stream, put, true);
-    if (rc != -ENOTSUP)
-        return rc;
-    return post_put(stream, &(struct shmemi_stream_work){.advance = do_put, .transfer = *put, .sends = true});
+    work->transfer = *transfer;
+    work->transfer.context = &shmemi_stream_context;
+    work->transfer.routine = NULL;
+    work->transfer.is_blocking = true;
 }
 
-int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get)
+int shmemi_stream_transfer(const struct shmemi_stream *stream, const struct shmemi_transfer *transfer)
 {
-    int rc = copy(stream, get, false);
+    struct shmemi_stream_work work = {.advance = do_transfer, .sends = transfer->is_put};
+    int rc = copy(stream, transfer);
     if (rc != -ENOTSUP)
         return rc;
-    return shmemi_stream_agent_post(stream, &(struct shmemi_stream_work){.advance = do_get, .transfer = *get});
+    give_to_agent(&work, transfer);
+    return transfer->is_put ? post_put(stream, &work) : shmemi_stream_agent_post(stream, &work);
 }
 
 /* Is an update by the stream atomic? An addition is if other PEs' additions are carried out by the GPU, too. */
@@ -268,40 +239,42 @@ static bool is_atomic(const struct shmemi_stream_signal *signal)
 }
 
 /* Enqueue both as one step. -ENOTSUP: they have to be enqueued one after the other. */
-static int put_and_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
+static int put_and_signal(const struct shmemi_stream *stream, const struct shmemi_transfer *payload,
                           const struct shmemi_stream_signal *signal)
 {
     if (!stream->memory->streams->commands || !payload->view->driver->is_direct || !signal->view->driver->is_direct ||
         !is_atomic(signal) || shmemi_stream_agent_sends_to(signal->view->pe))
         return -ENOTSUP;
     uint64_t begin = shmemi_measure_begin();
-    struct shmemi_place dest = shmemi_stream_place(payload->view, payload->offset);
+    const struct shmemi_ends ends = shmemi_transfer_ends(payload);
+    const size_t nbytes = payload->shape.width;
     struct shmemi_word word = word_of(signal);
-    int rc = stream->memory->streams->commands->copy_and_step(stream, &dest, &payload->local, payload->nbytes, &word);
+    int rc = stream->memory->streams->commands->copy_and_step(stream, &ends.dest, &ends.source, nbytes, &word);
     if (!rc)
-        shmemi_measure_enqueued(payload->view, payload->offset, payload->nbytes, begin);
+        shmemi_measure_enqueued(payload->view, payload->offset, nbytes, begin);
     return rc;
 }
 
 /* If the agent may have a put to that PE under way, the stream cannot know when the signal may follow: then the agent
  * does both. */
-int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
+int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_transfer *payload,
                          const struct shmemi_stream_signal *signal)
 {
-    struct shmemi_stream_work work = {.advance = do_signal, .signal = *signal, .sends = true};
-    if (payload && is_better_staged(payload) && !shmemi_stream_is_recording(stream)) {
-        work.transfer = *payload;
+    struct shmemi_stream_work work = {
+        .advance = do_signal, .signal = *signal, .sends = true, .transfer = {.context = &shmemi_stream_context}};
+    if (payload && is_left_to_owner(payload) && !shmemi_stream_is_recording(stream)) {
+        give_to_agent(&work, payload);
     } else if (payload) {
         int rc = put_and_signal(stream, payload, signal);
         if (rc != -ENOTSUP)
             return rc;
-        rc = copy(stream, payload, true);
+        rc = copy(stream, payload);
         if (rc && rc != -ENOTSUP)
             return rc;
         if (rc)
-            work.transfer = *payload;
+            give_to_agent(&work, payload);
     }
-    if (!work.transfer.nbytes && is_atomic(signal) && !shmemi_stream_agent_sends_to(signal->view->pe)) {
+    if (!work.transfer.shape.rows && is_atomic(signal) && !shmemi_stream_agent_sends_to(signal->view->pe)) {
         int rc = shmemi_stream_steps(stream, signal, 1);
         if (rc != -ENOTSUP)
             return rc;

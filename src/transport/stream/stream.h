@@ -11,14 +11,6 @@
 
 #include "transport/driver.h"
 
-struct shmemi_stream_transfer {
-    const struct shmemi_view *view;
-    size_t offset;
-    struct shmemi_place local;
-    size_t nbytes;
-    struct shmemi_shape shape; /* of strided transfers, dest and source as for put and get; no rows: contiguous */
-};
-
 /* A signal word and its update, or the value to wait for; in the latter case the view is of this PE's own copy. */
 struct shmemi_stream_signal {
     const struct shmemi_view *view;
@@ -29,9 +21,7 @@ struct shmemi_stream_signal {
 
 /* An atomic operation. */
 struct shmemi_stream_amo {
-    const struct shmemi_view *view;
-    size_t offset;
-    struct shmemi_amo amo;
+    struct shmemi_word_update word;
     bool fetches;
     struct shmemi_place old; /* where the old value belongs, if it fetches */
 };
@@ -52,12 +42,12 @@ struct shmemi_stream_words {
  * used. */
 int shmemi_stream_open(int type, void *handle, struct shmemi_stream *stream_p, char *reason, size_t reason_size);
 
-/* The stream continues when the source of a put may be reused, or the data of a get has arrived. */
-int shmemi_stream_put(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *put);
-int shmemi_stream_get(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *get);
+/* The stream continues when the source of a put may be reused, or the data of a get has arrived. The transfer has no
+ * context. */
+int shmemi_stream_transfer(const struct shmemi_stream *stream, const struct shmemi_transfer *transfer);
 
 /* Update a signal after the payload, which may be NULL, and after the earlier puts of the stream to that PE. */
-int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_stream_transfer *payload,
+int shmemi_stream_signal(const struct shmemi_stream *stream, const struct shmemi_transfer *payload,
                          const struct shmemi_stream_signal *signal);
 /* then: the value that the signal gets when the wait is over, or NULL. */
 int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal,

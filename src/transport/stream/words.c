@@ -5,6 +5,7 @@
  */
 #include "transport/drivers/exchange.h"
 #include "transport/drivers/table.h"
+#include "op/operation.h"
 #include "transport/stream/agent.h"
 
 #include "base/log.h"
@@ -47,16 +48,15 @@ static int copy_out(const struct shmemi_place *dest, const void *value, size_t n
 
 static int do_store(struct shmemi_stream_work *work)
 {
-    const struct shmemi_stream_transfer *put = &work->transfer;
-    const struct shmemi_place value = shmemi_place_host(work->value);
-    return shmemi_issue_put(&shmemi_stream_context, put->view, put->offset, &value, put->nbytes);
+    work->transfer.mine = shmemi_place_host(work->value);
+    return shmemi_op_transfer(&work->transfer);
 }
 
 int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_view *view, size_t offset,
                         const void *value, size_t nbytes)
 {
     const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
-    const struct shmemi_place dest = shmemi_stream_place(view, offset);
+    const struct shmemi_place dest = shmemi_view_place(view, offset);
     const uint64_t begin = shmemi_measure_begin();
     int rc = -ENOTSUP;
     if (commands && view->driver->is_direct)
@@ -65,8 +65,14 @@ int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_
         shmemi_measure_enqueued(view, offset, nbytes, begin);
     if (rc != -ENOTSUP)
         return rc;
-    struct shmemi_stream_work work = {
-        .advance = do_store, .transfer = {.view = view, .offset = offset, .nbytes = nbytes}, .sends = true};
+    struct shmemi_stream_work work = {.advance = do_store,
+                                      .transfer = {.context = &shmemi_stream_context,
+                                                   .view = view,
+                                                   .offset = offset,
+                                                   .shape = shmemi_shape_linear(nbytes),
+                                                   .is_put = true,
+                                                   .is_blocking = true},
+                                      .sends = true};
     memcpy(work.value, value, nbytes);
     return shmemi_stream_agent_post(stream, &work);
 }
@@ -76,34 +82,32 @@ int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_
 static int do_amo(struct shmemi_stream_work *work)
 {
     const struct shmemi_stream_amo *update = &work->update;
-    uint64_t old;
-    int rc = shmemi_issue_amo(&shmemi_stream_context, update->view, update->offset, &update->amo,
-                              update->fetches ? &old : NULL);
-    return rc || !update->fetches ? rc : copy_out(&update->old, &old, update->amo.size);
+    return shmemi_op_amo(&shmemi_stream_context, &update->word, update->fetches ? &update->old : NULL, true);
 }
 
 /* May the stream's GPU carry it out? The words of host memory are the CPUs', those of GPU memory that GPU's if this
  * process can reach it; else their owner's. To read a word is always possible, and so is to set one of the CPUs'. */
 static bool may_update(const struct shmemi_stream_amo *update)
 {
-    const struct shmemi_view *view = update->view;
+    const struct shmemi_view *view = update->word.view;
     return view->driver->is_direct &&
-           (view->by_agent || view->place.memory == &shmemi_memory_host || update->amo.op == SHMEMI_AMO_FETCH);
+           (view->by_agent || view->place.memory == &shmemi_memory_host || update->word.amo.op == SHMEMI_AMO_FETCH);
 }
 
 int shmemi_stream_amo(const struct shmemi_stream *stream, const struct shmemi_stream_amo *update)
 {
     const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
-    const struct shmemi_stream_update command = {.word = shmemi_stream_place(update->view, update->offset),
-                                                 .amo = update->amo,
+    const struct shmemi_word_update *word = &update->word;
+    const struct shmemi_stream_update command = {.word = shmemi_view_place(word->view, word->offset),
+                                                 .amo = word->amo,
                                                  .fetches = update->fetches,
                                                  .old = update->old};
     const uint64_t begin = shmemi_measure_begin();
     int rc = -ENOTSUP;
     if (commands && may_update(update))
-        WITH_LOCKED_PAGES(rc, stream, update->view, commands->update(stream, &command));
+        WITH_LOCKED_PAGES(rc, stream, word->view, commands->update(stream, &command));
     if (!rc)
-        shmemi_measure_enqueued(update->view, update->offset, update->amo.size, begin);
+        shmemi_measure_enqueued(word->view, word->offset, word->amo.size, begin);
     if (rc != -ENOTSUP)
         return rc;
     return shmemi_stream_agent_post(
@@ -123,7 +127,7 @@ struct block {
 static int load_block(const struct shmemi_stream_words *words, size_t first, struct block *block)
 {
     const size_t most = BLOCK_BYTES / words->size;
-    const struct shmemi_place source = shmemi_stream_place(words->view, words->offset + first * words->size);
+    const struct shmemi_place source = shmemi_view_place(words->view, words->offset + first * words->size);
     const struct shmemi_place dest = shmemi_place_host(block->bytes);
     block->first = first;
     block->n = words->n - first < most ? words->n - first : most;
@@ -142,7 +146,7 @@ static bool is_met(const struct shmemi_stream_words *words, const void *address)
 /* Is the comparison met for word i? 1 or 0, or -errno. GPU memory is read in blocks. */
 static int look_at(const struct shmemi_stream_words *words, size_t i, struct block *block)
 {
-    const struct shmemi_place word = shmemi_stream_place(words->view, words->offset + i * words->size);
+    const struct shmemi_place word = shmemi_view_place(words->view, words->offset + i * words->size);
     if (word.memory == &shmemi_memory_host)
         return is_met(words, (const void *)word.address);
     int rc = i - block->first < block->n ? 0 : load_block(words, i, block);
@@ -213,7 +217,7 @@ int shmemi_stream_wait_words(const struct shmemi_stream *stream, const struct sh
                                       .index = words->index};
     int rc = -ENOTSUP;
     if (words->n)
-        wait.words = shmemi_stream_place(words->view, words->offset);
+        wait.words = shmemi_view_place(words->view, words->offset);
     if (commands)
         WITH_LOCKED_PAGES(rc, stream, words->n ? words->view : NULL, commands->wait_words(stream, &wait));
     return rc == -ENOTSUP ? post_wait(stream, words) : rc;

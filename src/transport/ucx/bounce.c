@@ -37,14 +37,10 @@ struct lane {
 
 /* A transfer that is cut into chunks. */
 struct walk {
-    enum shmemi_ucx_direction direction;
-    struct shmemi_context *context;
+    const struct shmemi_transfer *transfer;
     const struct shmemi_ucx_target *target;
-    const struct shmemi_place *mine;
     struct shmemi_cutter cutter;
-    size_t most;   /* bytes of a chunk */
-    size_t offset; /* in the peer's copy */
-    size_t peer_pitch, local_pitch;
+    size_t most; /* bytes of a chunk */
 };
 
 static struct {
@@ -149,11 +145,12 @@ static bool next_chunk(struct walk *walk, struct bounce_buffer *buffer)
     struct shmemi_piece *chunk = &buffer->chunk;
     if (!shmemi_cut(&walk->cutter, walk->most, chunk))
         return false;
+    const size_t peer_pitch = shmemi_transfer_peer_pitch(walk->transfer);
     buffer->rows = (struct shmemi_ucx_rows){
         .width = chunk->width,
         .rows = chunk->rows,
-        .offset = walk->offset + shmemi_piece_offset(chunk, walk->peer_pitch),
-        .peer_pitch = walk->peer_pitch,
+        .offset = walk->transfer->offset + shmemi_piece_offset(chunk, peer_pitch),
+        .peer_pitch = peer_pitch,
         .memory = {buffer->memory, UCS_MEMORY_TYPE_HOST},
         .memory_pitch = chunk->width,
     };
@@ -173,12 +170,13 @@ static int wait_copy(struct bounce_buffer *buffer)
 /* Between a buffer and its chunk of the GPU's memory. */
 static int start_copy(const struct walk *walk, struct bounce_buffer *buffer)
 {
-    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = *walk->mine;
-    gpu.address += shmemi_piece_offset(&buffer->chunk, walk->local_pitch);
-    struct shmemi_shape pack = shmemi_shape_pack(&buffer->chunk, walk->local_pitch);
-    struct shmemi_shape unpack = shmemi_shape_unpack(&buffer->chunk, walk->local_pitch);
-    int rc = walk->direction == SHMEMI_UCX_PUT ? gpu.memory->copy_start(&host, &gpu, &pack, &buffer->event)
-                                               : gpu.memory->copy_start(&gpu, &host, &unpack, &buffer->event);
+    const size_t pitch = shmemi_transfer_my_pitch(walk->transfer);
+    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = walk->transfer->mine;
+    gpu.address += shmemi_piece_offset(&buffer->chunk, pitch);
+    struct shmemi_shape pack = shmemi_shape_pack(&buffer->chunk, pitch);
+    struct shmemi_shape unpack = shmemi_shape_unpack(&buffer->chunk, pitch);
+    int rc = walk->transfer->is_put ? gpu.memory->copy_start(&host, &gpu, &pack, &buffer->event)
+                                    : gpu.memory->copy_start(&gpu, &host, &unpack, &buffer->event);
     buffer->copying = !rc;
     return rc;
 }
@@ -186,7 +184,7 @@ static int start_copy(const struct walk *walk, struct bounce_buffer *buffer)
 /* Between a buffer and its chunk of the peer's memory. */
 static int start_rows(const struct walk *walk, struct bounce_buffer *buffer)
 {
-    return shmemi_ucx_start_rows(walk->direction, walk->context, walk->target, &buffer->rows, &buffer->batch);
+    return shmemi_ucx_start_rows(walk->transfer, walk->target, &buffer->rows, &buffer->batch);
 }
 
 /* Wait for everything that is under way, also after an error. */
@@ -251,26 +249,19 @@ static int get_chunks(struct walk *walk, struct lane *lane)
     return rc;
 }
 
-int shmemi_ucx_bounce(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                      const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                      const struct shmemi_shape *shape)
+int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
 {
-    const bool is_put = direction == SHMEMI_UCX_PUT;
-    struct lane *lane = take_lane(mine->memory);
+    const struct shmemi_memory *memory = transfer->mine.memory;
+    struct lane *lane = take_lane(memory);
     struct walk walk = {
-        .direction = direction,
-        .context = context,
+        .transfer = transfer,
         .target = target,
-        .mine = mine,
-        .cutter = {.width = shape->width, .rows = shape->rows},
-        .most = shmemi_piece_choose_bounce(shape->width * shape->rows),
-        .offset = offset,
-        .peer_pitch = is_put ? shape->dest_pitch : shape->source_pitch,
-        .local_pitch = is_put ? shape->source_pitch : shape->dest_pitch,
+        .cutter = {.width = transfer->shape.width, .rows = transfer->shape.rows},
+        .most = shmemi_piece_choose_bounce(shmemi_transfer_bytes(transfer)),
     };
-    int rc = drain(lane, is_put ? put_chunks(&walk, lane) : get_chunks(&walk, lane));
+    int rc = drain(lane, transfer->is_put ? put_chunks(&walk, lane) : get_chunks(&walk, lane));
     release_lane(lane);
-    if (is_put)
-        shmemi_ucx_note_pending(context);
+    if (transfer->is_put)
+        shmemi_ucx_note_pending(transfer->context);
     return rc;
 }

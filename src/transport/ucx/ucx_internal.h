@@ -217,9 +217,6 @@ struct shmemi_ucx_local {
     ucs_memory_type_t type;
 };
 
-/* The local end is the source of a put and the destination of a get. */
-enum shmemi_ucx_direction { SHMEMI_UCX_PUT, SHMEMI_UCX_GET };
-
 /* Rows in memory of this PE that UCX reaches, and in the peer's copy. The pitches do not matter when there is one
  * row. */
 struct shmemi_ucx_rows {
@@ -235,28 +232,13 @@ struct shmemi_ucx_rows {
 int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr);
 void shmemi_ucx_detach_view(struct shmemi_view *view);
 
-/* Put and get of the drivers "ucx" and "gdr". */
-int shmemi_ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes);
-int shmemi_ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *dest, size_t nbytes);
-int shmemi_ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes);
-int shmemi_ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes);
-int shmemi_ucx_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape);
-int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape);
+/* Transfers of the drivers "ucx" and "gdr". */
+int shmemi_ucx_transfer(const struct shmemi_transfer *transfer);
 
-/* Start a transfer of at least a byte; it is complete (put: locally) when the batch is. Small puts may be complete
- * locally on return, and are counted in the context instead. */
-int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                     const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local local,
-                     size_t nbytes, struct shmemi_ucx_batch *batch);
-int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                          const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
-                          struct shmemi_ucx_batch *batch);
+/* Start what these rows are of a transfer, at least a byte; they are complete (put: locally) when the batch is. Small puts
+ * may be complete locally on return, and are counted in the context instead. */
+int shmemi_ucx_start_rows(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target,
+                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch);
 /* Wait for the batch. Returns rc if that is an error, else the batch's first error. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
 /* Called after an operation has been started that may still be under way. */
@@ -319,10 +301,8 @@ enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 /* ---- bounce.c ---------------------------------------------------------------------------------------------------- */
 
-/* A transfer with memory that UCX does not reach. Returns as the drivers' put and get do. */
-int shmemi_ucx_bounce(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                      const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                      const struct shmemi_shape *shape);
+/* A transfer with memory that UCX does not reach, blocking or not: it is complete on return, at the peer at quiet. */
+int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target);
 void shmemi_ucx_bounce_close(void);
 
 /* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "transport/staged/layers.h"
+#include "transport/staged/staged.h"
 #include "transport/prepared.h"
 #include "transport/service.h"
 #include "transport/ucx/ucx_internal.h"
@@ -82,12 +83,11 @@ static struct shmemi_ucx_local local_end(const struct shmemi_place *place)
     return (struct shmemi_ucx_local){(char *)place->address, is_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA};
 }
 
-int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                     const struct shmemi_ucx_target *target, size_t offset, struct shmemi_ucx_local local,
-                     size_t nbytes, struct shmemi_ucx_batch *batch)
+static int start(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target, size_t offset,
+                 struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch)
 {
-    if (direction == SHMEMI_UCX_PUT && target->stores && nbytes <= SHMEMI_UCX_STORE_MAX)
-        return shmemi_ucx_store(target, offset, local.address, nbytes, NULL, &context->network);
+    if (transfer->is_put && target->stores && nbytes <= SHMEMI_UCX_STORE_MAX)
+        return shmemi_ucx_store(target, offset, local.address, nbytes, NULL, &transfer->context->network);
     ucp_request_param_t param;
     const uint64_t peer = target->address + offset;
     transfer_param(batch, &local, nbytes, &param);
@@ -96,10 +96,9 @@ int shmemi_ucx_start(enum shmemi_ucx_direction direction, struct shmemi_context 
     int rc = shmemi_ucx_ensure_open(target);
     if (shmemi_likely(!rc)) {
         ucs_status_ptr_t request =
-            direction == SHMEMI_UCX_PUT
-                ? ucp_put_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param)
-                : ucp_get_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param);
-        rc = shmemi_ucx_batch_add(batch, request, direction == SHMEMI_UCX_PUT ? "put" : "get");
+            transfer->is_put ? ucp_put_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param)
+                             : ucp_get_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param);
+        rc = shmemi_ucx_batch_add(batch, request, transfer->is_put ? "put" : "get");
     }
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
@@ -110,16 +109,15 @@ static bool is_dense(const struct shmemi_ucx_rows *rows)
     return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
 }
 
-int shmemi_ucx_start_rows(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                          const struct shmemi_ucx_target *target, const struct shmemi_ucx_rows *rows,
-                          struct shmemi_ucx_batch *batch)
+int shmemi_ucx_start_rows(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target,
+                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch)
 {
     struct shmemi_ucx_local row = rows->memory;
     int rc = 0;
     if (is_dense(rows))
-        return shmemi_ucx_start(direction, context, target, rows->offset, row, rows->width * rows->rows, batch);
+        return start(transfer, target, rows->offset, row, rows->width * rows->rows, batch);
     for (size_t i = 0; i < rows->rows && !rc; i++, row.address += rows->memory_pitch)
-        rc = shmemi_ucx_start(direction, context, target, rows->offset + i * rows->peer_pitch, row, rows->width, batch);
+        rc = start(transfer, target, rows->offset + i * rows->peer_pitch, row, rows->width, batch);
     return rc;
 }
 
@@ -135,30 +133,30 @@ int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
     return rc ? rc : waited;
 }
 
-static bool is_small(const struct shmemi_place *mine, size_t nbytes)
+static bool is_small_get(const struct shmemi_transfer *transfer)
 {
-    return nbytes <= SHMEMI_WHOLE_WORDS_MAX && mine->memory == &shmemi_memory_host;
+    return !transfer->is_put && shmemi_transfer_is_host(transfer) &&
+           shmemi_transfer_bytes(transfer) <= SHMEMI_WHOLE_WORDS_MAX;
 }
 
 /* A small get goes through memory of ours: UCX may store words of its destination twice (base/copy_bytes.h). */
-static int get_small(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
-                     const struct shmemi_place *mine, const struct shmemi_shape *shape)
+static int get_small(const struct shmemi_transfer *get, const struct shmemi_ucx_target *target)
 {
     char bytes[SHMEMI_WHOLE_WORDS_MAX];
     const struct shmemi_place here = shmemi_place_host(bytes);
     struct shmemi_ucx_batch batch = {0};
     struct shmemi_ucx_rows rows = {
-        .width = shape->width,
-        .rows = shape->rows,
-        .offset = offset,
-        .peer_pitch = shape->source_pitch,
+        .width = get->shape.width,
+        .rows = get->shape.rows,
+        .offset = get->offset,
+        .peer_pitch = get->shape.source_pitch,
         .memory = {bytes, UCS_MEMORY_TYPE_HOST},
-        .memory_pitch = shape->width,
+        .memory_pitch = get->shape.width,
     };
-    struct shmemi_shape unpack = *shape;
-    unpack.source_pitch = shape->width;
-    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(SHMEMI_UCX_GET, context, target, &rows, &batch), &batch);
-    return rc ? rc : shmemi_memory_host.copy(mine, &here, &unpack);
+    struct shmemi_shape unpack = get->shape;
+    unpack.source_pitch = get->shape.width;
+    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(get, target, &rows, &batch), &batch);
+    return rc ? rc : shmemi_memory_host.copy(&get->mine, &here, &unpack);
 }
 
 /* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
@@ -199,12 +197,13 @@ static struct get_landing *take_landing(void)
     return landing;
 }
 
-static int start_small_get(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
-                           void *dest, size_t nbytes)
+static int start_small_get(const struct shmemi_transfer *get, const struct shmemi_ucx_target *target)
 {
+    struct shmemi_ucx_batch *batch = &get->context->network;
+    const size_t nbytes = get->shape.width;
     ucp_request_param_t param;
-    shmemi_ucx_batch_param(&context->network, &param);
-    shmemi_ucx_batch_limit(&context->network);
+    shmemi_ucx_batch_param(batch, &param);
+    shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     int rc = shmemi_ucx_ensure_open(target);
     if (rc) {
@@ -212,16 +211,16 @@ static int start_small_get(struct shmemi_context *context, const struct shmemi_u
         return rc;
     }
     struct get_landing *landing = take_landing();
-    landing->batch = &context->network;
-    landing->dest = dest;
+    landing->batch = batch;
+    landing->dest = (void *)get->mine.address;
     landing->nbytes = nbytes;
     param.cb.send = on_landed;
     param.user_data = landing;
     ucs_status_ptr_t request =
-        ucp_get_nbx(target->endpoint, landing->bytes, nbytes, target->address + offset, target->key, &param);
+        ucp_get_nbx(target->endpoint, landing->bytes, nbytes, target->address + get->offset, target->key, &param);
     if (!request || UCS_PTR_IS_ERR(request))
         land(landing, UCS_PTR_STATUS(request));
-    rc = shmemi_ucx_batch_add(&context->network, request, "get");
+    rc = shmemi_ucx_batch_add(batch, request, "get");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
@@ -236,32 +235,31 @@ void shmemi_ucx_landings_close(void)
 }
 
 /* A transfer with memory that UCX reaches. */
-static int transfer_directly(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                             const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_place *mine,
-                             const struct shmemi_shape *shape)
+static int transfer_directly(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
 {
-    const bool is_put = direction == SHMEMI_UCX_PUT;
-    if (!is_put && is_small(mine, shape->width * shape->rows))
-        return get_small(context, target, offset, mine, shape);
+    const bool is_put = transfer->is_put;
+    const struct shmemi_shape *shape = &transfer->shape;
+    if (is_small_get(transfer))
+        return get_small(transfer, target);
     struct shmemi_ucx_batch batch = {0};
     const size_t dest_layer = shmemi_shape_dest_layer(shape), source_layer = shmemi_shape_source_layer(shape);
     struct shmemi_ucx_rows rows = {
         .width = shape->width,
         .rows = shape->layer ? shape->layer : shape->rows,
-        .offset = offset,
-        .peer_pitch = is_put ? shape->dest_pitch : shape->source_pitch,
-        .memory = local_end(mine),
-        .memory_pitch = is_put ? shape->source_pitch : shape->dest_pitch,
+        .offset = transfer->offset,
+        .peer_pitch = shmemi_transfer_peer_pitch(transfer),
+        .memory = local_end(&transfer->mine),
+        .memory_pitch = shmemi_transfer_my_pitch(transfer),
     };
     int rc = 0;
     for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
-        rc = shmemi_ucx_start_rows(direction, context, target, &rows, &batch);
+        rc = shmemi_ucx_start_rows(transfer, target, &rows, &batch);
         rows.offset += is_put ? dest_layer : source_layer;
         rows.memory.address += is_put ? source_layer : dest_layer;
     }
     rc = shmemi_ucx_finish(rc, &batch);
     if (is_put)
-        shmemi_ucx_note_pending(context);
+        shmemi_ucx_note_pending(transfer->context);
     return rc;
 }
 
@@ -270,10 +268,11 @@ static bool is_gdr(const struct shmemi_view *view)
     return ((const struct shmemi_ucx_target *)view->data)->is_gdr;
 }
 
-/* Does UCX reach the local end itself? */
-static bool is_reached(const struct shmemi_view *view, const struct shmemi_place *mine)
+/* Does UCX reach this PE's side itself? */
+static bool is_reached(const struct shmemi_transfer *transfer)
 {
-    return mine->memory == &shmemi_memory_host || (is_gdr(view) && mine->memory->type == SHMEMI_MEMTYPE_CUDA);
+    return shmemi_transfer_is_host(transfer) ||
+           (is_gdr(transfer->view) && transfer->mine.memory->type == SHMEMI_MEMTYPE_CUDA);
 }
 
 static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_target **target_p)
@@ -281,80 +280,41 @@ static int find_target(const struct shmemi_view *view, const struct shmemi_ucx_t
     return is_gdr(view) ? shmemi_gdr_target_of(view, target_p) : shmemi_ucx_target_of(view, target_p);
 }
 
-static int transfer(enum shmemi_ucx_direction direction, struct shmemi_context *context, const struct shmemi_view *view,
-                    size_t offset, const struct shmemi_place *mine, const struct shmemi_shape *shape)
+/* Complete on return, a put locally. */
+static int transfer_now(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_ucx_target *target;
-    if (!shape->width || !shape->rows)
+    if (!shmemi_transfer_bytes(transfer))
         return 0;
-    bool is_packed = is_better_packed(shape);
-    int rc = is_packed ? 0 : find_target(view, &target);
-    if (is_packed || (rc == -ENOTSUP && is_gdr(view)))
-        return direction == SHMEMI_UCX_PUT ? shmemi_driver_staged.put_strided(context, view, offset, mine, shape)
-                                           : shmemi_driver_staged.get_strided(context, view, offset, mine, shape);
+    bool is_packed = is_better_packed(&transfer->shape);
+    int rc = is_packed ? 0 : find_target(transfer->view, &target);
+    if (is_packed || (rc == -ENOTSUP && is_gdr(transfer->view)))
+        return shmemi_staged_transfer(transfer);
     if (rc)
         return rc;
-    if (shape->layer && !is_reached(view, mine))
-        return shmemi_by_layers(direction == SHMEMI_UCX_PUT ? shmemi_ucx_put_strided : shmemi_ucx_get_strided,
-                                direction == SHMEMI_UCX_PUT, context, view, offset, mine, shape, 0);
-    return is_reached(view, mine) ? transfer_directly(direction, context, target, offset, mine, shape)
-                                  : shmemi_ucx_bounce(direction, context, target, offset, mine, shape);
+    if (is_reached(transfer))
+        return transfer_directly(transfer, target);
+    return transfer->shape.layer ? shmemi_by_layers(transfer_now, transfer, 0) : shmemi_ucx_bounce(transfer, target);
 }
 
-int shmemi_ucx_put_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, shape);
-}
-
-int shmemi_ucx_get_strided(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                           const struct shmemi_place *dest, const struct shmemi_shape *shape)
-{
-    return transfer(SHMEMI_UCX_GET, context, view, offset, dest, shape);
-}
-
-int shmemi_ucx_put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *source, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return transfer(SHMEMI_UCX_PUT, context, view, offset, source, &shape);
-}
-
-int shmemi_ucx_get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_place *dest, size_t nbytes)
-{
-    struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    return transfer(SHMEMI_UCX_GET, context, view, offset, dest, &shape);
-}
-
-/* -ENOTSUP: put or get must do it. */
-static int start_nbi(enum shmemi_ucx_direction direction, struct shmemi_context *context,
-                     const struct shmemi_view *view, size_t offset, const struct shmemi_place *mine, size_t nbytes)
+/* Leave the bytes to quiet. -ENOTSUP: this has to be done now. */
+static int start_nbi(const struct shmemi_transfer *transfer)
 {
     const struct shmemi_ucx_target *target;
-    int rc = nbytes && is_reached(view, mine) ? find_target(view, &target) : -ENOTSUP;
+    int rc = transfer->shape.width && is_reached(transfer) ? find_target(transfer->view, &target) : -ENOTSUP;
     if (rc)
         return rc;
-    if (direction == SHMEMI_UCX_GET && is_small(mine, nbytes))
-        rc = start_small_get(context, target, offset, (void *)mine->address, nbytes);
-    else
-        rc = shmemi_ucx_start(direction, context, target, offset, local_end(mine), nbytes, &context->network);
-    shmemi_ucx_note_pending(context);
+    rc = is_small_get(transfer) ? start_small_get(transfer, target)
+                                : start(transfer, target, transfer->offset, local_end(&transfer->mine),
+                                        transfer->shape.width, &transfer->context->network);
+    shmemi_ucx_note_pending(transfer->context);
     return rc;
 }
 
-int shmemi_ucx_put_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *source, size_t nbytes)
+int shmemi_ucx_transfer(const struct shmemi_transfer *transfer)
 {
-    int rc = start_nbi(SHMEMI_UCX_PUT, context, view, offset, source, nbytes);
-    return rc == -ENOTSUP ? shmemi_ucx_put(context, view, offset, source, nbytes) : rc;
-}
-
-int shmemi_ucx_get_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_place *dest, size_t nbytes)
-{
-    int rc = start_nbi(SHMEMI_UCX_GET, context, view, offset, dest, nbytes);
-    return rc == -ENOTSUP ? shmemi_ucx_get(context, view, offset, dest, nbytes) : rc;
+    int rc = transfer->shape.rows > 1 || transfer->is_blocking ? -ENOTSUP : start_nbi(transfer);
+    return rc == -ENOTSUP ? transfer_now(transfer) : rc;
 }
 
 /* ---- Order and completion ---------------------------------------------------------------------------------------- */
@@ -431,20 +391,19 @@ static int ucx_poll(struct shmemi_context *context)
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
 
-/* A small one is a single message where small puts are messages. */
-static int put_signal(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_place *source, size_t nbytes, const struct shmemi_word_update *signal,
-                      bool is_blocking)
+/* A small one is a single message where small puts are messages. The bytes are copied at once. */
+static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
-    (void)is_blocking; /* the bytes are copied at once */
     const struct shmemi_ucx_target *target;
-    if (source->memory != &shmemi_memory_host || nbytes > SHMEMI_UCX_STORE_MAX || signal->view->driver != view->driver)
+    if (!shmemi_transfer_is_host(put) || put->shape.width > SHMEMI_UCX_STORE_MAX ||
+        signal->view->driver != put->view->driver)
         return -ENOTSUP;
-    int rc = shmemi_ucx_target_of(view, &target);
+    int rc = shmemi_ucx_target_of(put->view, &target);
     if (rc || !target->stores)
         return rc ? rc : -ENOTSUP;
-    rc = shmemi_ucx_store(target, offset, (const void *)source->address, nbytes, signal, &context->network);
-    shmemi_ucx_note_pending(context);
+    rc = shmemi_ucx_store(target, put->offset, (const void *)put->mine.address, put->shape.width, signal,
+                          &put->context->network);
+    shmemi_ucx_note_pending(put->context);
     return rc;
 }
 
@@ -453,14 +412,7 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .has_target = true,
     .attach = ucx_attach,
     .detach = shmemi_ucx_detach_view,
-    .put = shmemi_ucx_put,
-    .get = shmemi_ucx_get,
-    .put_nbi = shmemi_ucx_put_nbi,
-    .get_nbi = shmemi_ucx_get_nbi,
-    .put_strided = shmemi_ucx_put_strided,
-    .put_strided_nbi = shmemi_ucx_put_strided,
-    .get_strided = shmemi_ucx_get_strided,
-    .get_strided_nbi = shmemi_ucx_get_strided,
+    .transfer = shmemi_ucx_transfer,
     .amo = shmemi_ucx_amo,
     .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,

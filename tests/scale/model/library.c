@@ -59,33 +59,21 @@ struct shmemi_team *library_team(const struct pe *pe)
 /* ---- The driver of PEs of other nodes ------------------------------------------------------------------------------ */
 
 /* A word arrives when the message does; longer data need not arrive at all. */
-static int put(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-               const struct shmemi_place *source, size_t nbytes)
+static int transfer(const struct shmemi_transfer *transfer)
 {
-    struct message message = {.pe = view->pe, .bytes = nbytes};
-    if (nbytes == sizeof message.value) {
-        message.word = (uint64_t *)(heap_of(view->pe) + offset);
-        memcpy(&message.value, (const void *)source->address, sizeof message.value);
+    const size_t nbytes = shmemi_transfer_bytes(transfer);
+    struct message message = {.pe = transfer->view->pe, .bytes = nbytes, .is_fetch = !transfer->is_put};
+    if (transfer->is_put && nbytes == sizeof message.value) {
+        message.word = (uint64_t *)(heap_of(transfer->view->pe) + transfer->offset);
+        memcpy(&message.value, (const void *)transfer->mine.address, sizeof message.value);
     }
     network_send(&message);
-    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_UCX);
+    shmemi_pending_issue(&transfer->context->pending, SHMEMI_PENDING_UCX);
     return 0;
 }
 
-static int get(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-               const struct shmemi_place *dest, size_t nbytes)
-{
-    struct message message = {.pe = view->pe, .bytes = nbytes, .is_fetch = true};
-    (void)offset, (void)dest;
-    network_send(&message);
-    shmemi_pending_issue(&context->pending, SHMEMI_PENDING_UCX);
-    return 0;
-}
-
-static const struct shmemi_driver far_driver = {
-    .name = "model", .put = put, .put_nbi = put, .get = get, .get_nbi = get};
-static const struct shmemi_driver near_driver = {
-    .name = "model", .is_direct = true, .put = put, .put_nbi = put, .get = get, .get_nbi = get};
+static const struct shmemi_driver far_driver = {.name = "model", .transfer = transfer};
+static const struct shmemi_driver near_driver = {.name = "model", .is_direct = true, .transfer = transfer};
 
 int __wrap_shmemi_drivers_quiet(struct shmemi_context *context)
 {

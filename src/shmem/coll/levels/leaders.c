@@ -14,8 +14,15 @@ int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *con
 {
     const struct shmemi_view *view = shmemi_region_view(&shmemi_heap_region, world_pe);
     size_t offset = shmemi_team_workspace(team) + (size_t)((const char *)mine - (const char *)team->collective->mine);
-    struct shmemi_place place = shmemi_place_host(source);
-    return shmemi_issue_put(context, view, offset, &place, nbytes);
+    return shmemi_op_transfer(&(struct shmemi_transfer){
+        .context = context,
+        .view = view,
+        .offset = offset,
+        .mine = shmemi_place_host(source),
+        .shape = shmemi_shape_linear(nbytes),
+        .is_put = true,
+        .is_blocking = true,
+    });
 }
 
 /* No flag or lock is needed: a put of one aligned word arrives in one piece. */

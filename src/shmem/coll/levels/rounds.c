@@ -49,9 +49,15 @@ static int send_piece(struct shmemi_relay *relay, int round, const char *bytes, 
     struct shmemi_workspace *mine = relay->team->collective->mine;
     const int world_pe = partner(relay, round, 1);
     const struct shmemi_view *view = shmemi_region_view(relay->landing.region, world_pe);
-    const struct shmemi_place source = shmemi_place_host(bytes);
+    const struct shmemi_transfer put = {.context = &relay->data,
+                                        .view = view,
+                                        .offset = relay->landing.offset + landing_of(relay),
+                                        .mine = shmemi_place_host(bytes),
+                                        .shape = shmemi_shape_linear(nbytes),
+                                        .is_put = true,
+                                        .is_blocking = true};
     shmemi_await_word(&mine->granted[round], relay->number, world_pe);
-    int rc = shmemi_issue_put(&relay->data, view, relay->landing.offset + landing_of(relay), &source, nbytes);
+    int rc = shmemi_op_transfer(&put);
     return rc ? rc : shmemi_notify(relay->team, &relay->data, world_pe, &mine->relayed[round], relay->number);
 }
 
