@@ -13,10 +13,8 @@
 enum { CAUSE_BYTES = 224, CAUSES_MAX = 16 };
 
 static const char *const relation_names[SHMEMI_RELATIONS] = {
-    [SHMEMI_SAME_GPU] = "same GPU",
-    [SHMEMI_SAME_GPU_BESIDE] = "same GPU, MPS",
-    [SHMEMI_PEER_ACCESS] = "peer access",
-    [SHMEMI_NO_PEER_ACCESS] = "no peer access",
+    [SHMEMI_SAME_GPU] = "same GPU",       [SHMEMI_SAME_GPU_BESIDE] = "same GPU, MPS",
+    [SHMEMI_PEER_ACCESS] = "peer access", [SHMEMI_NO_PEER_ACCESS] = "no peer access",
     [SHMEMI_OTHER_NODE] = "other node",
 };
 

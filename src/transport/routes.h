@@ -14,8 +14,8 @@
 
 /* Where the device of another PE is. */
 enum shmemi_relation {
-    SHMEMI_SAME_GPU,            /* which the PEs use in turns */
-    SHMEMI_SAME_GPU_BESIDE,     /* whose kernels run beside each other (MPS) */
+    SHMEMI_SAME_GPU,        /* which the PEs use in turns */
+    SHMEMI_SAME_GPU_BESIDE, /* whose kernels run beside each other (MPS) */
     SHMEMI_PEER_ACCESS,
     SHMEMI_NO_PEER_ACCESS,
     SHMEMI_OTHER_NODE,

@@ -15,8 +15,8 @@
 
 /* In the order in which they are offered a view: the most direct first. */
 static const struct shmemi_driver *const table[] = {
-    &shmemi_driver_shm, &shmemi_driver_cma, &shmemi_driver_local, &shmemi_driver_shared, &shmemi_driver_ipc,    &shmemi_driver_shadow,
-    &shmemi_driver_ucx, &shmemi_driver_gdr, &shmemi_driver_naive, &shmemi_driver_staged,
+    &shmemi_driver_shm,    &shmemi_driver_cma, &shmemi_driver_local, &shmemi_driver_shared, &shmemi_driver_ipc,
+    &shmemi_driver_shadow, &shmemi_driver_ucx, &shmemi_driver_gdr,   &shmemi_driver_naive,  &shmemi_driver_staged,
 };
 
 enum { N_DRIVERS = sizeof table / sizeof table[0] };
