@@ -32,15 +32,15 @@ struct ending {
 };
 
 /* How the CPU sees the end of a list: by the ticket in `done`, by the ticket in `answer`, or only by the stream. */
-enum seen_by { WAY_LIST, WAY_UPDATE, WAY_COPY };
+enum list_way { WAY_LIST, WAY_UPDATE, WAY_COPY };
 
 struct kernel_list {
     struct shmemi_list list; /* the first member */
     uintptr_t arrivals;
     struct ending *ending;
     uint32_t ticket;
-    enum seen_by way; /* of the list under way */
-    uint32_t result;  /* WAY_UPDATE: offset in the list's bytes for the old value */
+    enum list_way way; /* of the list under way */
+    uint32_t result;   /* WAY_UPDATE: offset in the list's bytes for the old value */
     void *stream;
     unsigned polls;
 };
