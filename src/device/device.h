@@ -20,7 +20,7 @@ int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, 
 void shmemi_device_forget(uint32_t region);
 void shmemi_device_close(void);
 
-/* ---- memory.c: memory that kernels read --------------------------------------------------------------------------- */
+/* ---- kernel_memory.c: memory that kernels read -------------------------------------------------------------------- */
 
 /* The user of an object, whose kernels use it: a place without address in memory of their context, or without memory, for
  * threads of the CPU. */

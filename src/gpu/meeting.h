@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the GPUs of a team's members meet (struct shmemi_meeting in memory.h): an area for each team in the memory of
+ * Where the GPUs of a team's members meet (struct shmemi_meeting in meeting_call.h): an area for each team in the memory of
  * each member's GPU. Plain C that nvcc reads too.
  *
  * Members exchange units of 16 bytes. A unit travels as four pairs of a word of data and the number of the exchange, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a kind of memory is asked to enqueue for a collective that GPUs carry out alone (commands->meet in memory.h).
+ * What a kind of memory is asked to enqueue for a collective that GPUs carry out alone (commands->meet in stream_table.h).
  */
 #ifndef SHMEMI_MEETING_CALL_H
 #define SHMEMI_MEETING_CALL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Kinds of memory: host, cuda, opencl. The rest of the library sees GPUs through this header. Beside it, other folders
- * may include list.h, copy_pool.h, placement.h, processor.h and arithmetic.h of src/gpu, which know no vendor, and
- * what these include; nothing of src/gpu/cuda and src/gpu/opencl.
+ * may include list.h, meeting_call.h, arithmetic.h, half_floats.h, placement.h, thread_cores.h, memory_kinds.def and
+ * what is in copy_threads, which know no vendor, and what these include; nothing of src/gpu/cuda and src/gpu/opencl.
  *
  * A kind knows its own memory: whether a local address belongs to it, how to copy to and from host memory and within
  * the kind, how another process of the node can open an allocation. All functions may be called by several threads at

@@ -32,10 +32,10 @@ struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size
     return nelems ? shape_of(routine, &strides) : (struct shmemi_shape){0};
 }
 
-enum form { PUT, GET, PUT_NBI, GET_NBI };
+enum strided_form { PUT, GET, PUT_NBI, GET_NBI };
 
 static void transfer_dense(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                           size_t nbytes, int pe, enum form form)
+                           size_t nbytes, int pe, enum strided_form form)
 {
     void (*const transfers[])(struct shmemi_context *, const char *, void *, const void *, size_t, int) = {
         [PUT] = shmemi_put,
@@ -47,7 +47,7 @@ static void transfer_dense(struct shmemi_context *context, const char *routine, 
 }
 
 static void transfer_shape(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                           const struct shmemi_shape *shape, int pe, enum form form)
+                           const struct shmemi_shape *shape, int pe, enum strided_form form)
 {
     const bool is_put = form == PUT || form == PUT_NBI;
     if (shmemi_shape_is_dense(shape)) {
@@ -125,7 +125,7 @@ static void require_steps(const char *routine, const char *side, const struct sh
 }
 
 static void transfer_box(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                         const shmemx_box_t *box, int pe, enum form form)
+                         const shmemx_box_t *box, int pe, enum strided_form form)
 {
     shmemi_require_pointer(routine, "box", box);
     if (!box->width || !box->rows || !box->layers)

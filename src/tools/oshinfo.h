@@ -17,6 +17,10 @@ const char *oshinfo_route_name(int route);
 /* Called on PE 0; title names the memory, and matrix is NULL if not every PE has such memory. */
 typedef void oshinfo_show_t(const char *title, const struct oshinfo_matrix *matrix);
 
+void oshinfo_print_matrix(const char *title, const struct oshinfo_matrix *matrix);
+
+/* Collective: hand to show, on PE 0, the routes to an object at this symmetric address. */
+void oshinfo_show_matrix(const char *title, const void *address, oshinfo_show_t *show);
 /* Collective: hand to show the routes for each kind of memory. */
 void oshinfo_routes(oshinfo_show_t *show);
 

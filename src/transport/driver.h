@@ -194,7 +194,7 @@ struct shmemi_driver {
     bool is_direct;     /* view->place is the peer's copy itself, so that shmem_ptr may give its address away */
     bool copies_itself; /* transfers are copies to and from view->place by its kind of memory, in this process */
     unsigned sinks;     /* 0: small operations gain nothing from being held back */
-    bool has_target;    /* view->data is host memory as UCX reaches it (ucx/internal.h) */
+    bool has_target;    /* view->data is host memory as UCX reaches it (ucx/ucx_internal.h) */
 
     /* Can this driver reach the peer's copy? 0: yes, and *view is filled in. -ENOTSUP: no, try the next driver.
      * share is NULL for a PE of another node. */
@@ -214,8 +214,8 @@ struct shmemi_driver {
     int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
                    void *fetch_p);
 
-    /* A contiguous put, blocking or not, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
-     * done, for one because the word is served by a driver that this one cannot order. Optional. */
+    /* Optional: a contiguous put, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
+     * done, for one because the word is served by a driver that this one cannot order. */
     int (*put_signal)(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
     const struct shmemi_exposing *exposing; /* optional: NULL where an owner has nothing to prepare */

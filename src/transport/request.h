@@ -43,7 +43,7 @@ enum shmemi_request_type {
     SHMEMI_REQUEST_PUT = 1,
     SHMEMI_REQUEST_GET,
     SHMEMI_REQUEST_AMO,
-    SHMEMI_REQUEST_SCATTER,    /* small puts in one payload (batch.h); region and offset mean nothing */
+    SHMEMI_REQUEST_SCATTER,    /* small puts in one payload (collect/put_batch.c); region and offset mean nothing */
     SHMEMI_REQUEST_PUT_SIGNAL, /* a put; when its data are in place, the owner updates a word of 8 bytes (u.signal) */
 };
 

@@ -233,10 +233,9 @@ static void start_work(const struct work *work)
                                        .source_pitch = 64,
                                        .unit = UNIT};
     void *arguments[] = {&copy_all};
-    void *function;
-    CHECK(!shmemi_gpu_kernel(work->pair.dest.object, SHMEMI_KERNEL_copy_rows, &function));
     for (int i = 0; i < LAUNCHES; i++)
-        CHECK(!shmemi_gpu_launch(function, BLOCKS, BLOCK_THREADS, work->stream, arguments));
+        CHECK(!shmemi_gpu_launch(work->pair.dest.object, SHMEMI_KERNEL_copy_rows, BLOCKS, BLOCK_THREADS, work->stream,
+                                 arguments));
 }
 
 static struct work work;

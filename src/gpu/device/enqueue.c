@@ -9,12 +9,12 @@
 
 enum { PITCH_MAX = INT_MAX }; /* of all devices */
 
-/* ---- Short writes on a GPU that is used in turns -------------------------------------------------------------------
+/* ---- Short writes on a GPU that processes have in time slices ------------------------------------------------------
  * The driver writes up to some 24 KiB, from pageable memory a little more, by the processors of the GPU: the write waits
- * for the turn of its process. A rectangle, even if its rows leave no gaps, is always written by a copy engine. Measured
+ * for the slice of its process. A rectangle, even if its rows leave no gaps, is always written by a copy engine. Measured
  * on an H200 with two processes that write alternately: 142 us, as two rows 9. Reads are the copy engines' anyway. */
 
-enum { TURN_BYTES = 64 << 10 };
+enum { SHORT_WRITE = 64 << 10 };
 
 static int write_two_rows(struct shmemi_place dest, struct shmemi_place source, size_t width, size_t offset,
                           void *stream)
@@ -26,16 +26,16 @@ static int write_two_rows(struct shmemi_place dest, struct shmemi_place source, 
 }
 
 /* Two rows of half the bytes; of an odd number, the last two once more. */
-static int write_without_turn(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                              void *stream)
+static int write_by_engine(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
+                           void *stream)
 {
     int result = write_two_rows(*dest, *source, nbytes / 2, 0, stream);
     return !result && nbytes % 2 ? write_two_rows(*dest, *source, 1, nbytes - 2, stream) : result;
 }
 
-static inline bool would_await_turn(size_t nbytes)
+static inline bool would_await_slice(size_t nbytes)
 {
-    return nbytes > 1 && nbytes < TURN_BYTES && !shmemi_gpu_kernels_may_wait();
+    return nbytes > 1 && nbytes < SHORT_WRITE && !shmemi_gpu_kernels_may_wait();
 }
 
 /* ---- Bytes ------------------------------------------------------------------------------------------------------- */
@@ -43,8 +43,8 @@ static inline bool would_await_turn(size_t nbytes)
 static inline int copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                                  void *stream)
 {
-    if (shmemi_place_is_gpu(dest) && shmemi_unlikely(would_await_turn(nbytes)))
-        return write_without_turn(dest, source, nbytes, stream);
+    if (shmemi_place_is_gpu(dest) && shmemi_unlikely(would_await_slice(nbytes)))
+        return write_by_engine(dest, source, nbytes, stream);
     if (shmemi_place_is_gpu(dest))
         return shmemi_gpu.copy_in(dest->address, (const void *)source->address, nbytes, stream);
     return shmemi_gpu.copy_out((void *)dest->address, source->address, nbytes, stream);

@@ -2,7 +2,7 @@
  *
  * Scans: prefix sums in the order of the team. On one node each member adds up the workspaces of those before it or,
  * for longer arrays, scans a part of the elements for all. Over several nodes, where a team's order need not follow the
- * nodes, each partial sum covers twice as many members after each round (relay.c).
+ * nodes, each partial sum covers twice as many members after each round (levels/rounds.c).
  */
 #include "shmem/coll/collectives.h"
 

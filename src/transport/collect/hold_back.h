@@ -23,6 +23,9 @@
  * Nothing else orders it before other operations of its context [OpenSHMEM 1.6, 9.12]. Only contexts whose owner closes
  * them in the end (may_gather) hold rows and batches back.
  *
+ * What a stream is to do, or a kernel has handed over, begins when its turn has come (transport/stream, device/ring.c);
+ * from then on it is like other transfers.
+ *
  * Any thread may call these functions. 0 or -errno, logged.
  */
 #ifndef SHMEMI_HOLD_BACK_H

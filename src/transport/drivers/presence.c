@@ -5,6 +5,7 @@
 #include "transport/drivers/presence.h"
 
 #include "base/log.h"
+#include "base/tuning.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
 #include "transport/node.h"
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 enum { STATE_BITS = 2, STATE_MASK = (1 << STATE_BITS) - 1 };
-
-static const uint64_t FIRST_PAUSE_NS = 250000000, LONGEST_PAUSE_NS = 1000000000;
 
 /* The PE of another node that this thread has looked at last, and its word. */
 static _Thread_local struct {
@@ -81,9 +80,9 @@ static bool is_due(struct shmemi_lookout *lookout)
     if (now < lookout->due)
         return false;
     const bool is_first = !lookout->due;
-    lookout->pause = is_first ? FIRST_PAUSE_NS : lookout->pause * 2;
-    if (lookout->pause > LONGEST_PAUSE_NS)
-        lookout->pause = LONGEST_PAUSE_NS;
+    lookout->pause = is_first ? SHMEMI_PRESENCE_PAUSE_NS : lookout->pause * 2;
+    if (lookout->pause > SHMEMI_PRESENCE_PAUSE_MAX_NS)
+        lookout->pause = SHMEMI_PRESENCE_PAUSE_MAX_NS;
     lookout->due = now + lookout->pause;
     return !is_first;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Doorbells: a datagram to a PE's socket wakes its service thread, which then looks for work. What the datagram holds
- * does not matter and is not received, nor is a descriptor that comes with it. So a stranger's datagram does no more
+ * does not matter and is not received, nor is a descriptor that comes with it. So a foreign datagram does no more
  * than wake the thread in vain; many of them take time of a core, as any program on the machine can, but keep no wake-up
  * away: a queue that is full wakes the thread as well.
  */

@@ -3,7 +3,7 @@
  * The node segment goes from the lowest PE of a node, which makes it, to the others: they connect to its socket, whose
  * number they know from the launcher, and get the descriptor. Both ends ask the kernel whether the other one is a
  * process of this user, and both have to know the job's key; whoever has not is sent away, and the others go on. Nobody
- * waits for a stranger: connections of other users are closed at once, and a socket that takes nothing unasked has no
+ * waits for any other: connections of other users are closed at once, and a socket that takes nothing unasked has no
  * queue that they could fill.
  */
 #ifndef SHMEMI_HANDOUT_H

@@ -19,7 +19,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { LETTERS_AT_ONCE = 64 }; /* then the clock is looked at, however many strangers send */
+enum { LETTERS_AT_ONCE = 64 }; /* then the clock is looked at, however many foreign ones come */
 
 struct letter {
     struct shmemi_key job_key;

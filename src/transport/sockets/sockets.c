@@ -74,7 +74,7 @@ int shmemi_socket_open_to_node(int type, uint64_t *number_p)
     return rc;
 }
 
-/* Users that this process's user namespace does not know all appear as 65534. They are strangers, unless this process is
+/* Users that this process's user namespace does not know all appear as 65534. They are foreign, unless this process is
  * itself 65534: then only the job's key tells them apart. */
 static bool is_own(uid_t uid)
 {

@@ -36,7 +36,7 @@ int shmemi_owner_amo(const struct shmemi_place *place, const struct shmemi_amo *
 /* Settles the copies that are done. */
 extern const struct shmemi_worker shmemi_worker_arrivals;
 
-/* ---- ring.c: requests between PEs of a node, through the node segment -------------------------------------------- */
+/* ---- request_ring.c: requests between PEs of a node, through the node segment ------------------------------------ */
 
 /* Hands the requests in this PE's ring to shmemi_arrival_accept. */
 extern const struct shmemi_worker shmemi_worker_ring;

@@ -151,7 +151,7 @@ void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch)
  * would be messages nevertheless, request.c and arrival.c send larger ones at once.
  * TLS: no shared memory, which this library uses itself. Between nodes that are one machine (SHMEM_NODE_SIZE,
  * containers) UCX would use it, but there its messages can overtake those that wait for room, and a flush does not wait
- * for these (seen with 1.13, 1.15 and 1.22: an atomic operation arrives after the barrier; amo.c guards those of users
+ * for these (seen with 1.13, 1.15 and 1.22: an atomic operation arrives after the barrier; ucx_amo.c guards those of users
  * who set UCX_TLS). No GPU memory either, unless gdr may need it: UCX would otherwise use the GPU's driver for host
  * memory too (to page-lock it, for one), and the driver waits for streams that wait for this very transfer.
  * ATOMIC_MODE: the PEs of a node use the CPU's atomic operations on the same words; a network adapter's would not be

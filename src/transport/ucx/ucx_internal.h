@@ -6,17 +6,17 @@
  *   endpoint.c    endpoints: connections to other PEs, and lost ones
  *   messages.c    what UCX would write itself
  *   limit.c       the limit on open endpoints
- *   progress.c    progress of the workers
+ *   ucx_progress.c  progress of the workers
  *   key.c         remote keys: expose a region, fetch a peer's key at the first access
- *   rma.c         the driver "ucx": put and get, which gdr shares, fence, quiet
+ *   ucx_rma.c     the driver "ucx": put and get, which gdr shares, fence, quiet
  *   store.c       its small puts where UCX would emulate them
- *   amo.c         its atomic operations
+ *   ucx_amo.c     its atomic operations
  *   bounce.c      its transfers from and to GPU memory, through page-locked host buffers
  *   gdr.c         the driver "gdr": GPU memory by one-sided operations
  *   transports.c  the transports of an endpoint; transports_none.c for a UCX that cannot name them
  *   request.c     the link, the origin's end: requests as active messages
  *   arrival.c     the link, the owner's end
- *   pulse.c       signs of life between hosts
+ *   pulse.c       keepalives between hosts
  *   staging.c     registers the staging slots with UCX
  *
  * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, hence with that lock held:
@@ -168,7 +168,7 @@ bool shmemi_ucx_pulse_goes_to(int pe);
 void shmemi_ucx_messages_open(void);
 void shmemi_ucx_messages_close(void);
 
-/* ---- progress.c -------------------------------------------------------------------------------------------------- */
+/* ---- ucx_progress.c ---------------------------------------------------------------------------------------------- */
 
 /* Progress of this PE's own operations (any thread), and of other PEs' requests (under the service lock, or when the
  * service thread has stopped). Return the number of events handled; 0 if another thread has the UCX worker's lock. */
@@ -209,7 +209,7 @@ static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const str
     return shmemi_ucx_target_open(view);
 }
 
-/* ---- rma.c ------------------------------------------------------------------------------------------------------- */
+/* ---- ucx_rma.c --------------------------------------------------------------------------------------------------- */
 
 /* The local end of a transfer. */
 struct shmemi_ucx_local {
@@ -269,7 +269,7 @@ void shmemi_ucx_stores_peer_lost(int pe);
 int shmemi_ucx_store_open(void);
 void shmemi_ucx_store_close(void); /* after the workers */
 
-/* ---- amo.c ------------------------------------------------------------------------------------------------------- */
+/* ---- ucx_amo.c --------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
                    const struct shmemi_amo *amo, void *fetch_p);

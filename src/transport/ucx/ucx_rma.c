@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Driver "ucx": host memory of PEs of other nodes, by UCX's one-sided operations. Where the network has none, UCX
- * emulates them by messages to the peer's service worker. Transfers, fence and quiet; amo.c has the atomic operations.
+ * emulates them by messages to the peer's service worker. Transfers, fence and quiet; ucx_amo.c has the atomic operations.
  *
  * Transfers with GPU memory on this side go through bounce buffers, and are complete on return, nonblocking ones too.
  * Many small rows travel packed, as requests to the owner.

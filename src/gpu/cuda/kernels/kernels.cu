@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The library's device kernels: one fat binary, embedded in the library (image.c) and loaded by load.c. Each kind of
+ * The library's device kernels: one fat binary, embedded in the library (kernel_image.c) and loaded by kernel_load.c. Each kind of
  * kernel has a file of its own.
  */
 #include "gpu/device/kernels/kernel_arguments.h"

@@ -90,29 +90,23 @@ int shmemi_gpu_combine_in(struct shmemi_gpu_context *context, void *stream,
 {
     struct shmemi_combine_list list;
     void *arguments[] = {&list};
-    void *function;
-    int rc = shmemi_gpu_kernel(context, kernel_of(combination->kind), &function);
-    if (rc)
-        return rc;
     fill_list(combination, &list);
     const unsigned blocks = blocks_for(&list), most = shmemi_gpu_blocks_for(combination->nelems * combination->size);
-    return shmemi_gpu_launch_early(context, function, blocks < most ? blocks : most, THREADS, stream, arguments);
+    return shmemi_gpu_launch_early(context, kernel_of(combination->kind), blocks < most ? blocks : most, THREADS,
+                                   stream, arguments);
 }
 
 static int launch(struct shmemi_gpu_context *context, const struct shmemi_combination *combination)
 {
     struct shmemi_combine_list list;
     void *arguments[] = {&list};
-    void *function;
     void *stream;
-    int rc = shmemi_gpu_kernel(context, kernel_of(combination->kind), &function);
-    if (!rc)
-        rc = shmemi_gpu_stream(context, &stream);
+    int rc = shmemi_gpu_stream(context, &stream);
     if (rc)
         return rc;
     fill_list(combination, &list);
     struct shmemi_gpu_timing *timing = shmemi_gpu_time(context, stream);
-    rc = shmemi_gpu_launch(function, blocks_for(&list), THREADS, stream, arguments);
+    rc = shmemi_gpu_launch(context, kernel_of(combination->kind), blocks_for(&list), THREADS, stream, arguments);
     shmemi_gpu_timing_end(timing, rc, "combination", 0);
     return rc ? rc : GPU_CALL(stream_synchronize, stream);
 }

@@ -32,15 +32,15 @@ struct ending {
 };
 
 /* How the CPU sees the end of a list: by the ticket in `done`, by the ticket in `answer`, or only by the stream. */
-enum way { WAY_LIST, WAY_UPDATE, WAY_COPY };
+enum list_way { WAY_LIST, WAY_UPDATE, WAY_COPY };
 
 struct kernel_list {
     struct shmemi_list list; /* the first member */
     uintptr_t arrivals;
     struct ending *ending;
     uint32_t ticket;
-    enum way way;    /* of the list under way */
-    uint32_t result; /* WAY_UPDATE: offset in the list's bytes for the old value */
+    enum list_way way; /* of the list under way */
+    uint32_t result;   /* WAY_UPDATE: offset in the list's bytes for the old value */
     void *stream;
     unsigned polls;
 };
@@ -217,15 +217,11 @@ static uint32_t lanes_for(const struct shmemi_list *list)
 
 static int launch_list(const struct kernel_list *member, struct shmemi_list_run *run)
 {
-    void *function;
     void *arguments[] = {run};
     run->lanes = lanes_for(&member->list);
     uint32_t blocks = (run->n * run->lanes + BLOCK_THREADS - 1) / BLOCK_THREADS;
-    int rc = shmemi_gpu_kernel(member->list.object, SHMEMI_KERNEL_list, &function);
-    if (rc)
-        return rc;
     blocks = blocks < 1 ? 1 : blocks > BLOCKS_MAX ? BLOCKS_MAX : blocks;
-    return shmemi_gpu_launch(function, blocks, BLOCK_THREADS, member->stream, arguments);
+    return shmemi_gpu_launch(member->list.object, SHMEMI_KERNEL_list, blocks, BLOCK_THREADS, member->stream, arguments);
 }
 
 static unsigned threads_for(const struct shmemi_list_entry *entry)
@@ -236,7 +232,6 @@ static unsigned threads_for(const struct shmemi_list_entry *entry)
 /* The atomic operation is the last entry, or the only one. */
 static int launch_update(struct kernel_list *member, struct shmemi_list_run *run)
 {
-    void *function;
     const struct shmemi_list *list = &member->list;
     struct shmemi_list_entry first = list->entries[0];
     struct shmemi_list_entry update = list->n_last ? list->entries[list->capacity - 1] : first;
@@ -244,8 +239,8 @@ static int launch_update(struct kernel_list *member, struct shmemi_list_run *run
     run->n = list->n_last ? list->n : 0;
     member->way = WAY_UPDATE;
     member->result = update.result;
-    int rc = shmemi_gpu_kernel(list->object, SHMEMI_KERNEL_update, &function);
-    return rc ? rc : shmemi_gpu_launch(function, 1, run->n ? threads_for(&first) : 32, member->stream, arguments);
+    return shmemi_gpu_launch(list->object, SHMEMI_KERNEL_update, 1, run->n ? threads_for(&first) : 32, member->stream,
+                             arguments);
 }
 
 static bool is_in_bytes(const struct shmemi_list *list, uint64_t address)

@@ -88,15 +88,21 @@ bool shmemi_gpu_has_kernels(struct shmemi_gpu_context *context)
     return !rc;
 }
 
-int shmemi_gpu_launch(void *function, unsigned blocks, unsigned threads, void *stream, void **arguments)
+int shmemi_gpu_launch(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks, unsigned threads,
+                      void *stream, void **arguments)
 {
-    return GPU_CALL(launch, function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
+    void *function;
+    int rc = shmemi_gpu_kernel(context, kernel, &function);
+    return rc ? rc : GPU_CALL(launch, function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
 }
 
-int shmemi_gpu_launch_early(const struct shmemi_gpu_context *context, void *function, unsigned blocks, unsigned threads,
-                            void *stream, void **arguments)
+int shmemi_gpu_launch_early(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks,
+                            unsigned threads, void *stream, void **arguments)
 {
+    void *function;
     if (!context->streams.overlaps_launches)
-        return shmemi_gpu_launch(function, blocks, threads, stream, arguments);
-    return GPU_CALL(launch_early, function, blocks, threads, context->streams.highest_priority, stream, arguments);
+        return shmemi_gpu_launch(context, kernel, blocks, threads, stream, arguments);
+    int rc = shmemi_gpu_kernel(context, kernel, &function);
+    return rc ? rc
+              : GPU_CALL(launch_early, function, blocks, threads, context->streams.highest_priority, stream, arguments);
 }

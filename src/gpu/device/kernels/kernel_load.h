@@ -28,11 +28,13 @@ void shmemi_gpu_kernels_load(struct shmemi_gpu_context *context);
 /* Can kernels be used in this context? Loads them; the context need not be current. */
 bool shmemi_gpu_has_kernels(struct shmemi_gpu_context *context);
 
-/* Enqueue a kernel of a single dimension. arguments are pointers to its arguments, as the driver wants them. */
-int shmemi_gpu_launch(void *function, unsigned blocks, unsigned threads, void *stream, void **arguments);
+/* Enqueue a kernel of a single dimension in the context, which is current; -ENOTSUP when there is none. arguments are
+ * pointers to its arguments, as the driver wants them. */
+int shmemi_gpu_launch(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks, unsigned threads,
+                      void *stream, void **arguments);
 /* Enqueue a kernel that begins with WAIT_FOR_STREAM: where the device can, its launch overlaps with the end of the
  * kernel before it, and its blocks come before those of other kernels that wait for room. */
-int shmemi_gpu_launch_early(const struct shmemi_gpu_context *context, void *function, unsigned blocks, unsigned threads,
-                            void *stream, void **arguments);
+int shmemi_gpu_launch_early(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks,
+                            unsigned threads, void *stream, void **arguments);
 
 #endif

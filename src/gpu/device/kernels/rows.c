@@ -69,12 +69,9 @@ static int describe(const struct shmemi_place *dest, const struct shmemi_place *
 static int launch(struct shmemi_gpu_context *context, struct shmemi_row_copy *copy, void *stream)
 {
     void *arguments[] = {copy};
-    void *function;
-    int rc = shmemi_gpu_kernel(context, SHMEMI_KERNEL_copy_rows, &function);
-    if (rc)
-        return rc;
     size_t n = copy->width / copy->unit * copy->rows, blocks = (n + THREADS - 1) / THREADS;
-    return shmemi_gpu_launch(function, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX, THREADS, stream, arguments);
+    return shmemi_gpu_launch(context, SHMEMI_KERNEL_copy_rows, blocks < BLOCKS_MAX ? (unsigned)blocks : BLOCKS_MAX,
+                             THREADS, stream, arguments);
 }
 
 int shmemi_gpu_rows_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,

@@ -68,11 +68,9 @@ static int take_by_kernel(const struct shmemi_stream *stream, struct shmemi_word
 {
     struct shmemi_gpu_context *context = stream->object;
     void *arguments[] = {steps};
-    void *function;
     if (!context->streams.has_kernels || (has_wait(steps) && shmemi_gpu_leaves_wait(stream)))
         return -ENOTSUP;
-    int rc = shmemi_gpu_kernel(context, SHMEMI_KERNEL_word_steps, &function);
-    return rc ? rc : shmemi_gpu_launch_early(context, function, 1, 1, stream->handle, arguments);
+    return shmemi_gpu_launch_early(context, SHMEMI_KERNEL_word_steps, 1, 1, stream->handle, arguments);
 }
 
 bool shmemi_gpu_stream_reach(const struct shmemi_stream *stream, const struct shmemi_place *place, bool modifies,
@@ -165,13 +163,10 @@ static bool is_of(const struct shmemi_gpu_context *context, const struct shmemi_
 static int launch_put_step(const struct shmemi_stream *stream, struct shmemi_put_step *put)
 {
     void *arguments[] = {put};
-    void *function;
-    int rc = shmemi_gpu_kernel(stream->object, SHMEMI_KERNEL_put_step, &function);
     const unsigned units = (unsigned)(put->nbytes + 15) / 16, threads = units > 32 ? (units + 31) / 32 * 32 : 32;
-    return rc ? rc
-              : shmemi_gpu_launch_early(stream->object, function, 1,
-                                        threads < BY_KERNEL_THREADS ? threads : BY_KERNEL_THREADS, stream->handle,
-                                        arguments);
+    return shmemi_gpu_launch_early(stream->object, SHMEMI_KERNEL_put_step, 1,
+                                   threads < BY_KERNEL_THREADS ? threads : BY_KERNEL_THREADS, stream->handle,
+                                   arguments);
 }
 
 static int stream_copy_and_step(const struct shmemi_stream *stream, const struct shmemi_place *dest,

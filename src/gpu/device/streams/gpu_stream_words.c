@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Streams of the program: copies, values, atomic operations, waits for many words. Short rows and everything with words
- * are left to small kernels, unless the driver has an operation on streams for it; what is said in stream.c about waits
+ * are left to small kernels, unless the driver has an operation on streams for it; what is said in gpu_stream.c about waits
  * in kernels holds here, too.
  */
 #include "base/log.h"
@@ -38,7 +38,7 @@ static struct shmemi_place seen_from(const struct shmemi_gpu_context *context, c
 static bool is_for_kernel(const struct shmemi_stream *stream, const struct shmemi_shape *shape)
 {
     const struct shmemi_gpu_context *context = stream->object;
-    return shape->rows > 1 ? shape->width <= SHMEMI_GPU_ROWS_WIDTH
+    return shape->rows > 1 ? shape->width <= SHMEMI_GPU_ROW_WIDTH
                            : context->streams.has_kernels && shmemi_gpu_stream_is_recording(stream);
 }
 
@@ -83,11 +83,9 @@ static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel,
 {
     struct shmemi_gpu_context *context = stream->object;
     void *arguments[] = {argument};
-    void *function;
     if (!context->streams.has_kernels)
         return -ENOTSUP;
-    int rc = shmemi_gpu_kernel(context, kernel, &function);
-    return rc ? rc : shmemi_gpu_launch(function, 1, threads, stream->handle, arguments);
+    return shmemi_gpu_launch(context, kernel, 1, threads, stream->handle, arguments);
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */

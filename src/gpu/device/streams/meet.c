@@ -88,9 +88,7 @@ static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel,
     const unsigned threads = full > 1 ? SHMEMI_MEETING_THREADS : units > 32 ? (unsigned)(units + 31) / 32 * 32 : 32;
     const unsigned blocks = full < 1 ? 1 : full < SHMEMI_MEETING_BLOCKS ? (unsigned)full : SHMEMI_MEETING_BLOCKS;
     void *arguments[] = {run};
-    void *function;
-    int rc = shmemi_gpu_kernel(stream->object, kernel, &function);
-    return rc ? rc : shmemi_gpu_launch_early(stream->object, function, blocks, threads, stream->handle, arguments);
+    return shmemi_gpu_launch_early(stream->object, kernel, blocks, threads, stream->handle, arguments);
 }
 
 /* Without data it is a barrier or a sync: kernels of the program may have stored to other members' memory before. */
@@ -207,22 +205,20 @@ static int meet_and_collect(const struct shmemi_stream *stream, const struct shm
     struct shmemi_collect_run run = {
         .nbytes = meeting->nbytes, .room = meeting->room, .n = (uint32_t)meeting->n, .me = (uint32_t)meeting->me};
     void *arguments[] = {&run};
-    void *function;
     uintptr_t address;
     const bool is_read = !meeting->nbytes || reach_source(stream, &meeting->source[0], &run.source);
     if (complaint && shmemi_gpu_device_address((uintptr_t)complaint, &address))
         run.complaint = address;
     if (!is_read && !meeting->send)
         return -ENOTSUP;
-    int rc = shmemi_gpu_kernel(stream->object, SHMEMI_KERNEL_collect, &function);
     for (int i = 0; i < meeting->n; i++)
         run.dest[i] = meeting->dest[i].address;
     run.all_nbytes = meeting->area[meeting->me].address + offsetof(struct shmemi_meeting_head, nbytes);
+    int rc = exchange_sizes(stream, meeting);
     if (!rc)
-        rc = exchange_sizes(stream, meeting);
-    if (!rc)
-        rc = is_read ? shmemi_gpu_launch_early(stream->object, function, shmemi_gpu_blocks_for(meeting->nbytes),
-                                               SHMEMI_MEETING_THREADS, stream->handle, arguments)
+        rc = is_read ? shmemi_gpu_launch_early(stream->object, SHMEMI_KERNEL_collect,
+                                               shmemi_gpu_blocks_for(meeting->nbytes), SHMEMI_MEETING_THREADS,
+                                               stream->handle, arguments)
                      : meeting->send(stream, meeting);
     return rc ? rc : meet_after(stream, meeting);
 }
@@ -231,16 +227,13 @@ static int copy_by_kernel(const struct shmemi_stream *stream, const struct shmem
 {
     struct shmemi_copy_arrays run = {.nbytes = meeting->nbytes, .n = (uint32_t)meeting->n_copies};
     void *arguments[] = {&run};
-    void *function;
-    int rc = shmemi_gpu_kernel(stream->object, SHMEMI_KERNEL_copy_arrays, &function);
     for (int i = 0; i < meeting->n_copies; i++) {
         run.dest[i] = meeting->dest[i].address;
         run.source[i] = meeting->source[i].address;
     }
     const unsigned blocks = shmemi_gpu_blocks_for(meeting->nbytes * (size_t)meeting->n_copies);
-    return rc ? rc
-              : shmemi_gpu_launch_early(stream->object, function, blocks, SHMEMI_MEETING_THREADS, stream->handle,
-                                        arguments);
+    return shmemi_gpu_launch_early(stream->object, SHMEMI_KERNEL_copy_arrays, blocks, SHMEMI_MEETING_THREADS,
+                                   stream->handle, arguments);
 }
 
 static int meet_and_copy_by_kernel(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)

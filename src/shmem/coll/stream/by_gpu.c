@@ -290,13 +290,6 @@ static int make_plan(struct gpu_plan *plan)
 
 /* ---- Enqueueing -------------------------------------------------------------------------------------------------- */
 
-static struct shmemi_place area_of(const struct shmemi_team *team, int world_pe)
-{
-    struct shmemi_place place = shmemi_region_near_view(shmemi_map_meeting_areas(), world_pe)->place;
-    place.address += shmemi_meeting_offset(team->slot);
-    return place;
-}
-
 /* With the lock held. */
 static void give_number(struct shmemi_team_meetings *meetings, const struct shmemi_stream *stream,
                         struct shmemi_meeting *meeting)
@@ -331,7 +324,7 @@ static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_st
     struct shmemi_meeting *meeting = &plan->meeting;
     struct shmemi_stream watched = *stream;
     for (int i = 0; i < meeting->n; i++)
-        meeting->area[i] = area_of(plan->team, shmemi_team_world_pe(plan->team, i));
+        meeting->area[i] = shmemi_team_area(plan->team, shmemi_team_world_pe(plan->team, i));
     pthread_mutex_lock(&meetings->lock);
     meetings->has_met = true;
     give_number(meetings, stream, meeting);
@@ -372,44 +365,4 @@ int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct
         rc = enqueue(meetings, &call->stream, &plan);
     shmemi_span_end(&frame);
     return rc;
-}
-
-/* ---- Begin and end ----------------------------------------------------------------------------------------------- */
-
-static uint64_t last_of_slot[SHMEMI_TEAMS_MAX]; /* number of the last meeting of earlier teams */
-
-/* Read a word of the head of this PE's area, which is 0 before the first meeting there. An error means that the program
- * has destroyed the context of that memory. */
-static int read_word(const struct shmemi_team *team, size_t offset, uint64_t *word_p)
-{
-    struct shmemi_place area = area_of(team, shmemi_job.pe), here = shmemi_place_host(word_p);
-    const struct shmemi_shape shape = shmemi_shape_linear(sizeof *word_p);
-    area.address += offset;
-    return area.memory->copy(&here, &area, &shape);
-}
-
-void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
-{
-    pthread_mutex_init(&meetings->lock, NULL);
-    meetings->first = meetings->n = last_of_slot[team->slot];
-}
-
-bool shmemi_team_meetings_are_done(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
-{
-    pthread_mutex_lock(&meetings->lock);
-    const uint64_t n = meetings->n;
-    uint64_t done;
-    pthread_mutex_unlock(&meetings->lock);
-    return n == meetings->first || read_word(team, offsetof(struct shmemi_meeting_head, done), &done) || done >= n;
-}
-
-uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmemi_team_meetings *meetings)
-{
-    pthread_mutex_destroy(&meetings->lock);
-    last_of_slot[team->slot] = meetings->n;
-    if (!meetings->has_met)
-        return 0;
-    uint64_t exchanges;
-    area_of(team, shmemi_job.pe).memory->streams->commands->end_meetings(&meetings->extras);
-    return read_word(team, offsetof(struct shmemi_meeting_head, exchanges), &exchanges) ? 0 : exchanges;
 }

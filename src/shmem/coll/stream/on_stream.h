@@ -51,6 +51,8 @@ struct shmemi_team_meetings {
     void *extras;         /* what the kind of memory keeps for them */
 };
 
+/* The area of a team in the memory of a PE. */
+struct shmemi_place shmemi_team_area(const struct shmemi_team *team, int world_pe);
 void shmemi_team_meetings_open(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
 bool shmemi_team_meetings_are_done(const struct shmemi_team *team, struct shmemi_team_meetings *meetings);
 /* Returns the highest number of exchanges. */
