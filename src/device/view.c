@@ -9,6 +9,7 @@
 #include "bootstrap/job.h"
 #include "gpu/placement.h"
 #include "shmmap/symmetric.h"
+#include "transport/drivers/table.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -168,6 +169,7 @@ static int prepare(const struct shmemi_place *user, bool is_far)
     int rc = user->memory->streams->commands->prepare(user);
     if (rc || !is_far || is_ready)
         return rc;
+    shmemi_transport_prepare_gpu(user->memory);
     rc = user->memory->streams->commands->make_ready();
     is_ready = !rc;
     atomic_store(&shmemi_memory_kernels_wait, is_ready);

@@ -10,7 +10,7 @@ static const struct shmemi_region *area_here(void);
 static struct shmemi_view *view_here(const struct shmemi_region *region, int pe);
 #define shmemi_map_meeting_areas area_here
 #define shmemi_region_near_view view_here
-#include "shmem/coll/stream/by_gpu.c"
+#include "shmem/coll/stream/team_meetings.c"
 #undef shmemi_map_meeting_areas
 #undef shmemi_region_near_view
 

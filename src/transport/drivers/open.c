@@ -45,6 +45,12 @@ int shmemi_transport_prepare(void)
     return has_network ? shmemi_ucx_open() : 0;
 }
 
+void shmemi_transport_prepare_gpu(const struct shmemi_memory *memory)
+{
+    if (shmemi_job.n_nodes > 1)
+        shmemi_ucx_prepare_gpu(memory);
+}
+
 void shmemi_transport_excuse(void)
 {
     if (shmemi_job.n_pes > 1)

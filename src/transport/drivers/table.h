@@ -32,6 +32,9 @@ void shmemi_drivers_hide(uint32_t region);
 
 /* Called before the fence of shmem_init: opens the network in a job of several nodes. 0 or -errno, logged. */
 int shmemi_transport_prepare(void);
+/* Makes the buffers through which memory of this kind goes to other nodes, before streams and kernels wait for threads that
+ * need them: CUDA page-locks no memory while a kernel waits and a thread of the program waits for its end. */
+void shmemi_transport_prepare_gpu(const struct shmemi_memory *memory);
 /* Called instead by a PE that cannot start, before it takes part in the fence of shmem_init: tells the others so. */
 void shmemi_transport_excuse(void);
 

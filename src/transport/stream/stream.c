@@ -13,7 +13,6 @@
 #include "transport/stream/agent.h"
 #include "transport/stream/outbox.h"
 #include "transport/stream/watched.h"
-#include "transport/ucx/ucx.h"
 #include "transport/drivers/table.h"
 
 #include <errno.h>
@@ -27,10 +26,8 @@ static void begin_use(const struct shmemi_memory *memory)
 {
     if (shmemi_watches_streams && memory->streams->commands && memory->streams->commands->make_ready())
         shmemi_warn("SHMEM_WATCHDOG may not see what streams wait for");
-    if (shmemi_job.n_nodes == 1)
-        return;
-    shmemi_ucx_prepare_gpu(memory);
-    if (memory->streams->turn_begin_with_copy)
+    shmemi_transport_prepare_gpu(memory);
+    if (shmemi_job.n_nodes > 1 && memory->streams->turn_begin_with_copy)
         shmemi_outbox_prepare(memory);
 }
 

@@ -192,14 +192,25 @@ static int plan_alltoalls(struct gpu_plan *plan)
     return 0;
 }
 
+/* An array of which a member does not know how much is used; if it has nothing itself, it may lie at the end of an object. */
+static struct shmemi_symmetric dest_of_collect(const struct gpu_plan *plan)
+{
+    const char *dest = plan->what->dest;
+    struct shmemi_symmetric memory = {.region = shmemi_region_of(dest)};
+    if (plan->meeting.nbytes)
+        return shmemi_symmetric_of(plan->routine, dest, plan->meeting.nbytes);
+    memory.offset = memory.region ? (size_t)(dest - memory.region->base) : 0;
+    return memory;
+}
+
 /* Members may have nothing to send, so that only dest decides. What it can hold is seen when all have said how much they
  * have. */
 static int plan_collect(struct gpu_plan *plan)
 {
     struct shmemi_meeting *meeting = &plan->meeting;
     const size_t nbytes = meeting->nbytes;
-    plan->dest = shmemi_symmetric_of(plan->routine, plan->what->dest, nbytes ? nbytes : 1);
-    if (!is_met_at(&plan->dest))
+    plan->dest = dest_of_collect(plan);
+    if (!is_met_at(&plan->dest) || plan->dest.offset > plan->dest.region->size)
         return -ENOTSUP;
     meeting->what = SHMEMI_MEET_COLLECT;
     meeting->room = plan->dest.region->size - plan->dest.offset;
