@@ -121,7 +121,7 @@ join_peers() {
         {
             value = ""
             key = $2 "," $6
-            if ($1 ~ /^(direct|small|strided|atomics|streams|sizes)$/ && $3 == "cuda-ipc" && key in nvshmem)
+            if ($1 ~ /^(direct|small|strided|atomics|streams|sizes)$/ && $3 ~ /^(cuda-ipc|shared)$/ && key in nvshmem)
                 value = $7 == "GB/s" ? sprintf("%.5g", $6 / nvshmem[key] / 1000) : nvshmem[key]
             if ($13 == 1 && value != "" && $14 == "yes" && $8 + 0 >= value + 0) $14 = "no: NVSHMEM"
             print $0, value
