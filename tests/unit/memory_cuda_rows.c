@@ -196,6 +196,8 @@ static void check_refusals(const struct pair *pair)
     CHECK(shmemi_gpu_rows_copy(&host, &pair->source, &apart) == -ENOTSUP);
     CHECK(shmemi_gpu_rows_copy(&pair->dest, &pair->source, &overlapping) == -ENOTSUP);
     CHECK(shmemi_gpu_rows_enqueue(&pair->dest, &pair->source, &overlapping, stream) == -ENOTSUP);
+    const struct shmemi_shape one_row = shmemi_shape_linear(64); /* as copies in graphs are */
+    CHECK(!shmemi_gpu_rows_enqueue(&pair->dest, &pair->source, &one_row, stream));
 }
 
 /* When all lists are in use, only its stream shows the end of a kernel. */

@@ -56,7 +56,8 @@ static int describe(const struct shmemi_place *dest, const struct shmemi_place *
         .source_gap = shape->source_gap,
         .unit = UNIT_MAX,
     };
-    if (!dest->object || dest->object != source->object || shape->dest_pitch < shape->width)
+    const bool overlaps = shape->rows > 1 && shape->dest_pitch < shape->width;
+    if (!dest->object || dest->object != source->object || overlaps)
         return -ENOTSUP;
     while (
         (copy.dest | copy.source | copy.width | copy.dest_pitch | copy.source_pitch | copy.dest_gap | copy.source_gap) %
