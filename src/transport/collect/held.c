@@ -108,7 +108,7 @@ static struct shmemi_held *take_held(bool old_ones)
 static void send_held(bool old_ones)
 {
     struct shmemi_held *held;
-    while (atomic_load(&n_held) && (held = take_held(old_ones))) {
+    for (unsigned left = atomic_load(&n_held); left && (held = take_held(old_ones)); left--) {
         int rc = held->send(held->context);
         if (rc && !held->failed)
             held->failed = rc;

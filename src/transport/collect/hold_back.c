@@ -61,14 +61,17 @@ static inline int take_puts(const struct shmemi_transfer *transfer, unsigned sin
 /* Lists take what is small on GPU memory, so that rows are what is too long for them. */
 int shmemi_hold_back(const struct shmemi_transfer *transfer)
 {
-    unsigned sinks = transfer->view->driver->sinks;
+    const struct shmemi_driver *driver = transfer->view->driver;
+    unsigned sinks = driver->sinks;
     int rc = -EAGAIN;
-    if (transfer->context->by_engines && transfer->view->driver->copies_itself)
+    if (transfer->context->by_engines && driver->copies_itself)
         return rc; /* a list would end in a kernel of this PE */
     if (sinks & SHMEMI_SINK_BATCH_IN_SESSION && shmemi_context_is_in_session(transfer->context))
         sinks |= SHMEMI_SINK_BATCH;
     if (sinks & SHMEMI_SINK_LIST)
         rc = shmemi_gpu_list_take(transfer);
+    if (driver->is_left_to_owner && driver->is_left_to_owner(transfer))
+        sinks &= ~(unsigned)SHMEMI_SINK_ROWS; /* which would wait for the turn of this process */
     if (rc == -EAGAIN && sinks & (SHMEMI_SINK_BATCH | SHMEMI_SINK_ROWS))
         rc = take_puts(transfer, sinks);
     return rc;
@@ -76,6 +79,7 @@ int shmemi_hold_back(const struct shmemi_transfer *transfer)
 
 int shmemi_collect_deliver_puts(struct shmemi_context *context)
 {
+    atomic_store_explicit(&context->lists.n_alone, 0, memory_order_relaxed);
     if (!atomic_load_explicit(&context->collector, memory_order_acquire))
         return 0;
     shmemi_biased_lock(&context->puts.lock);
@@ -87,8 +91,9 @@ int shmemi_collect_deliver_puts(struct shmemi_context *context)
 
 int shmemi_collect_deliver(struct shmemi_context *context)
 {
-    int rc = shmemi_gpu_list_deliver(context);
-    return rc ? rc : shmemi_collect_deliver_puts(context);
+    int rc = shmemi_collect_deliver_puts(context),
+        rc_lists = shmemi_gpu_list_deliver(context); /* rows may end in a list */
+    return rc ? rc : rc_lists;
 }
 
 int shmemi_collect_session_begin(struct shmemi_context *context, size_t expected)

@@ -104,7 +104,7 @@ static void look_at(struct watched_entry *entry, uint64_t now)
         entry->spoken = 0;
     }
     const uint64_t waited = now - entry->since;
-    if (!shmemi_watch_is_due(waited, &entry->spoken))
+    if (now < entry->since || !shmemi_watch_is_due(waited, &entry->spoken)) /* enqueued since this look began */
         return;
     const struct watched_entry copy = *entry;
     pthread_mutex_unlock(&all.lock);
