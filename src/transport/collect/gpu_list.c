@@ -343,7 +343,6 @@ int shmemi_gpu_list_flush(struct shmemi_context *context)
 
 int shmemi_gpu_list_deliver(struct shmemi_context *context)
 {
-    atomic_store_explicit(&context->lists.n_alone, 0, memory_order_relaxed);
     lock(context);
     int rc = start(context), failed = shmemi_held_take_failure(&context->lists.held);
     unlock(context);
