@@ -189,8 +189,6 @@ int shmemi_workers_visit(int (*visit)(const struct shmemi_wakeup *wakeup))
 
 static enum shmemi_patience patience_here(void)
 {
-    if (shmemi_cores_are_crowded())
-        return SHMEMI_WAIT_IN_CROWD;
     if (shmemi_cores_are_shared() || shmemi_cores_are_contended())
         return SHMEMI_WAIT_ON_SHARED_CORES;
     return shmemi_job.n_nodes > 1 ? SHMEMI_WAIT_FOR_NETWORK : SHMEMI_WAIT_IN_NODE;

@@ -93,9 +93,11 @@ static void adopt(void)
 }
 
 /* Something is under way of which nothing tells the end. On the core of its PE, the thread must not spin meanwhile. */
-static void look_again_soon(void)
+static void look_again_soon(unsigned turn)
 {
-    if (shmemi_threads_are_guests())
+    if (shmemi_cores_are_crowded())
+        shmemi_nap(turn);
+    else if (shmemi_threads_are_guests())
         shmemi_nap_briefly();
     else
         shmemi_yield();
@@ -105,8 +107,6 @@ static void look_again_soon(void)
  * some 10 microseconds. Rounds between nodes take longer, and work comes there in idle jobs, too: signs of life. */
 static enum shmemi_patience patience_here(bool has_worked)
 {
-    if (shmemi_cores_are_crowded())
-        return SHMEMI_SERVICE_IDLE_IN_CROWD;
     const bool has_core = shmemi_threads_are_apart() && !shmemi_cores_are_shared();
     return has_worked && has_core && shmemi_job.n_nodes == 1 ? SHMEMI_SERVICE_IDLE_APART : SHMEMI_SERVICE_IDLE;
 }
@@ -128,7 +128,7 @@ static void *service_main(void *argument)
         } else if (shmemi_rest(patience_here(has_worked), ++idle) != SHMEMI_PATIENCE_IS_OVER) {
             continue;
         } else if (shmemi_workers_sleep_ms() == 0) {
-            look_again_soon();
+            look_again_soon(idle);
         } else {
             sleep_until_event();
             shmemi_workers_sweep();

@@ -7,6 +7,7 @@
 #include "base/thread/cores.h"
 
 #include "base/settings.h"
+#include "base/thread/patience.h"
 #include "unit.h"
 
 #include <limits.h>
@@ -29,7 +30,7 @@ int sched_yield(void)
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
     (void)left;
-    CHECK(!time->tv_sec && time->tv_nsec <= 5000000);
+    CHECK(!time->tv_sec && time->tv_nsec <= 10000000);
     slept = time->tv_nsec;
     sleeps++;
     return 0;
@@ -102,6 +103,36 @@ static void check_naps(void)
     CHECK(slept == 20000);
 }
 
+/* How often a thread sleeps in a wait of a second, unless its caller has a sleep of its own. */
+static int sleeps_in_a_second(enum shmemi_patience patience, unsigned *awake_p)
+{
+    long total = 0;
+    unsigned turn = 0;
+    enum shmemi_rest rest = SHMEMI_HAS_SPUN;
+    sleeps = 0;
+    *awake_p = 0;
+    for (; total < 1000000000 && rest != SHMEMI_PATIENCE_IS_OVER; total += slept) {
+        slept = 0;
+        rest = shmemi_rest(patience, ++turn);
+        *awake_p += rest == SHMEMI_HAS_SPUN || rest == SHMEMI_HAS_YIELDED;
+    }
+    return sleeps;
+}
+
+/* Where there are very many threads for each core, no loop takes it for long or again and again. */
+static void check_crowd(void)
+{
+    enum { AWAKE_MOST = 8, SLEEPS_MOST = 700, PER_CORE = 12 };
+    unsigned awake;
+    shmemi_settings.yield = SHMEMI_YIELD_NEVER;
+    shmemi_cores_open(PER_CORE * (int)sysconf(_SC_NPROCESSORS_ONLN));
+    CHECK(shmemi_cores_are_crowded());
+    for (int i = 0; i < SHMEMI_PATIENCES; i++) {
+        CHECK(sleeps_in_a_second((enum shmemi_patience)i, &awake) <= SLEEPS_MOST);
+        CHECK(awake <= AWAKE_MOST);
+    }
+}
+
 int main(void)
 {
     struct utsname system;
@@ -111,6 +142,7 @@ int main(void)
 
     check_naps();
     check_contention();
+    check_crowd();
 
     const int few = 1, many = INT_MAX;
     check(SHMEMI_YIELD_NEVER, few, 0, 0);

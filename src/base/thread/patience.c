@@ -5,6 +5,7 @@
 #include "base/thread/patience.h"
 
 #include "base/thread/cores.h"
+#include "base/tuning.h"
 
 #include <time.h>
 
@@ -24,26 +25,28 @@ static const struct patience_row rows[SHMEMI_PATIENCES] = {
 #undef TUNING
 };
 
-static enum shmemi_rest nap(const struct patience_row *row, unsigned turn)
+/* In a crowd a nap that never gets longer takes the cores from those that have something to do. */
+static enum shmemi_rest nap(const struct patience_row *row, unsigned n_before, unsigned turn)
 {
     if (row->short_ns == SHMEMI_NO_NAPS)
         return SHMEMI_PATIENCE_IS_OVER;
-    const unsigned n_before = turn - row->spins - row->yields - 1;
-    if (row->short_ns == SHMEMI_LONGER_NAPS)
+    const long ns = n_before < row->short_naps ? row->short_ns : row->long_ns;
+    if (row->short_ns == SHMEMI_LONGER_NAPS || (shmemi_cores_are_crowded() && ns < SHMEMI_NAP_MAX_NS))
         shmemi_nap(turn);
     else
-        nanosleep(&(struct timespec){.tv_nsec = n_before < row->short_naps ? row->short_ns : row->long_ns}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
     return SHMEMI_HAS_NAPPED;
 }
 
 enum shmemi_rest shmemi_rest(enum shmemi_patience patience, unsigned turn)
 {
-    const struct patience_row *row = &rows[patience];
-    const bool spins = turn <= row->spins;
-    if (spins && (!row->spins_per_yield || turn % row->spins_per_yield))
+    const struct patience_row *row = &rows[patience],
+                              *awake = shmemi_cores_are_crowded() ? &rows[SHMEMI_IN_CROWD] : row;
+    const bool spins = turn <= awake->spins;
+    if (spins && (!awake->spins_per_yield || turn % awake->spins_per_yield))
         return SHMEMI_HAS_SPUN;
-    if (!spins && turn - row->spins > row->yields)
-        return nap(row, turn);
+    if (!spins && turn - awake->spins > awake->yields)
+        return nap(row, turn - awake->spins - awake->yields - 1, turn);
     shmemi_yield();
     return SHMEMI_HAS_YIELDED;
 }

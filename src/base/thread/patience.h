@@ -28,7 +28,8 @@ enum shmemi_rest {
     SHMEMI_PATIENCE_IS_OVER, /* nothing: the caller has a sleep of its own */
 };
 
-/* Called in each turn of a loop that found nothing to do, with the number of the turn, from 1 on. */
+/* Called in each turn of a loop that found nothing to do, with the number of the turn, from 1 on. Where very many threads
+ * share a core, all loops spin and yield as SHMEMI_IN_CROWD says, and their naps become longer and longer. */
 enum shmemi_rest shmemi_rest(enum shmemi_patience patience, unsigned turn);
 
 #endif

@@ -328,7 +328,7 @@ static void wait_for(struct shmemi_ucx_batch *batch)
         if (shmemi_ucx_progress() || shmemi_ucx_service_progress())
             idle = 0;
         else
-            shmemi_rest(shmemi_cores_are_crowded() ? SHMEMI_UCX_CLOSING_IN_CROWD : SHMEMI_UCX_CLOSING, ++idle);
+            shmemi_rest(SHMEMI_UCX_CLOSING, ++idle);
         if (atomic_load(&batch->completed) == seen)
             continue;
         seen = atomic_load(&batch->completed);
