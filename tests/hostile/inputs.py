@@ -108,24 +108,64 @@ def write(path, content):
         file.write(content)
 
 
+def check_page(page):
+    """It is UTF-8, its script has the data as JSON, and nothing of a name is markup."""
+    text = page.decode("utf-8")
+    data = re.search(r"<script>const data = (.*);\n", text)
+    json.loads(data[1], parse_constant=lambda word: (_ for _ in ()).throw(Wrong(f"{word} on the page")))
+    expect(text.count("<script>") == 1 and text.count("</script>") == 1 and "<b>&" not in text, "markup of a name")
+    tables = text[text.index("</script>"):]
+    expect(not re.search(r"\b(nan|inf)\b", tables, re.I), "a number that is none")
+
+
 def oshtrace_reads(content, name=b"t.json", *options):
     write(name, content)
     before = set(os.listdir(b"."))
+    page = os.path.splitext(name)[0] + b".html"
     done = run([OSHTRACE.encode(), *options, b"./" + name], (0, 1))
     expect(read(name) == content, "the input was changed")
     expect(is_clean(done.stdout), f"control characters: {done.stdout!r}")
     if not done.returncode:
         expect(not done.stderr, done.stderr)
-        expect(not re.search(rb"\b(nan|inf)\b", done.stdout, re.I), "a number that is none")
-    expect(set(os.listdir(b".")) == before, "other files")
+        check_page(read(page))
+    expect(set(os.listdir(b".")) - before <= {page}, "other files")
     expect(done.returncode == 0 or not done.stdout, "half of a summary")
-    os.remove(name)
+    for path in (name, page):
+        if os.path.exists(path):
+            os.remove(path)
+
+
+def oshtrace_keeps_its_input(make):
+    """The page and a trace would be the same file. make(trace) returns the arguments."""
+    content = json.dumps([NAMED, EVENT]).encode()
+    write("one.html", content)
+    write("two.json", content)
+    arguments = make()
+    run([OSHTRACE, *arguments], (1,))
+    expect(read("one.html") == content and read("two.json") == content, "a trace was overwritten")
+    for name in os.listdir("."):
+        os.remove(name)
+
+
+def link(how, source, target):
+    how(source, target)
+    return target
+
+
+SAME_FILE = {
+    "its ending is that of pages": lambda: ["one.html"],
+    "-o names it": lambda: ["-o", "two.json", "two.json"],
+    "-o names the second of two": lambda: ["-o", "two.json", "one.html", "two.json"],
+    "-o names it by another path": lambda: ["-o", os.path.abspath("two.json"), "./two.json"],
+    "-o is a link to it": lambda: ["-o", link(os.symlink, "two.json", "page"), "two.json"],
+    "-o is another name of it": lambda: ["-o", link(os.link, "two.json", "page"), "two.json"],
+}
 
 
 def oshtrace_options(text):
     content = json.dumps([NAMED, EVENT]).encode()
     write("t.json", content)
-    for option in (b"--slowest", b"--no-such-" + text):
+    for option in (b"--slowest", b"--most", b"--no-such-" + text):
         if len(text) > 1000:
             break
         done = run([OSHTRACE.encode(), option, text, b"t.json"], (1, 2))
@@ -155,9 +195,13 @@ def trace_cases():
                  text + b".json")
         if text:
             case(f"oshtrace: options {text[:40]!r}", oshtrace_options, text)
+    for name, make in SAME_FILE.items():
+        case(f"oshtrace overwrites no trace: {name}", oshtrace_keeps_its_input, make)
     case("oshtrace: /dev/zero", lambda: run([OSHTRACE, "/dev/zero"], (1,)))
     case("oshtrace: a folder", lambda: run([OSHTRACE, "."], (1,)))
     case("oshtrace: a full disk", oshtrace_cannot_write, f"{OSHTRACE} t.json >/dev/full", b"standard output: No space")
+    case("oshtrace: a page on a full disk", oshtrace_cannot_write, f"{OSHTRACE} -o /dev/full t.json", b"/dev/full: No space")
+    case("oshtrace: a page in a folder that is not there", oshtrace_cannot_write, f"{OSHTRACE} -o no/page t.json", b"no/page")
     case("oshtrace: a terminal of ASCII", lambda: (
         write("t.json", changed("name", "ä€")), run([OSHTRACE, "t.json"], (0,), env={b"PYTHONIOENCODING": b"ascii"})))
 
