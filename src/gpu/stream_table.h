@@ -49,7 +49,7 @@ struct shmemi_stream_update {
 /* Words of this process that a stream waits for: for all, or for any of them, whose number is stored at index. */
 struct shmemi_stream_wait {
     struct shmemi_place words; /* the first of n */
-    size_t n;                  /* 0: there are none; the index is SIZE_MAX then */
+    size_t n;                  /* 0: there are none; the index is SIZE_MAX then, and `words` of no meaning */
     unsigned size;             /* of a word: 4 or 8 bytes */
     enum shmemi_word_step step;
     uint64_t value;

@@ -15,9 +15,6 @@
  * Everything else, errors included, takes the long way, which starts again from the original arguments, so the short
  * way need not save anything. */
 
-typedef void (*long_way_t)(void *dest, const void *source, size_t nbytes, int pe, struct shmemi_context *context,
-                           const char *routine);
-
 /* The short way again, with all checks: for ranges that are long, or lie at the end of a region. */
 static inline __attribute__((always_inline)) bool is_copied(const void *symmetric, const void *local, size_t nbytes,
                                                             int pe, bool is_put)
@@ -31,12 +28,18 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
 
 enum rma_form { GET_NBI, PUT_NBI, GET, PUT }; /* bit 0: a put; bit 1: blocking */
 
-/* The long way of all routines. */
-static inline __attribute__((always_inline)) void transfer(struct shmemi_context *context, const char *routine,
-                                                           const void *symmetric, const void *local, size_t nbytes,
-                                                           int pe, enum rma_form form)
+/* How a routine goes on where the short way does not serve, and whether its local side is a variable in host memory. */
+struct long_way {
+    enum rma_form form;
+    bool is_host;
+};
+
+static __attribute__((noinline)) void go_long_way(void *dest, const void *source, size_t nbytes, int pe,
+                                                  struct shmemi_context *context, const char *routine,
+                                                  enum rma_form form)
 {
     const bool is_put = form & PUT_NBI;
+    const void *symmetric = is_put ? dest : source, *local = is_put ? source : dest;
     if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
         return;
     struct shmemi_transfer transfer =
@@ -49,36 +52,6 @@ static inline __attribute__((always_inline)) void transfer(struct shmemi_context
         shmemi_check_end(context);
 }
 
-static __attribute__((noinline)) void put_long_way(void *dest, const void *source, size_t nbytes, int pe,
-                                                   struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, dest, source, nbytes, pe, PUT);
-}
-
-static __attribute__((noinline)) void get_long_way(void *dest, const void *source, size_t nbytes, int pe,
-                                                   struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, source, dest, nbytes, pe, GET);
-}
-
-static __attribute__((noinline)) void put_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
-                                                       struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, dest, source, nbytes, pe, PUT_NBI);
-}
-
-static __attribute__((noinline)) void get_nbi_long_way(void *dest, const void *source, size_t nbytes, int pe,
-                                                       struct shmemi_context *context, const char *routine)
-{
-    transfer(context, routine, source, dest, nbytes, pe, GET_NBI);
-}
-
-/* How a routine goes on where the short way does not serve, and whether its local side is a variable in host memory. */
-struct long_way {
-    long_way_t go;
-    bool is_host;
-};
-
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
                                                           void *dest, const void *source, size_t nbytes, int pe,
                                                           struct long_way way)
@@ -89,7 +62,7 @@ static inline __attribute__((always_inline)) void to_peer(struct shmemi_context 
     if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(there, source, nbytes);
     else
-        way.go(dest, source, nbytes, pe, context, routine);
+        go_long_way(dest, source, nbytes, pe, context, routine, way.form);
 }
 
 static inline __attribute__((always_inline)) void from_peer(struct shmemi_context *context, const char *routine,
@@ -102,12 +75,11 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
     if (shmemi_likely(there != NULL))
         shmemi_copy_bytes(dest, there, nbytes);
     else
-        way.go(dest, source, nbytes, pe, context, routine);
+        go_long_way(dest, source, nbytes, pe, context, routine, way.form);
 }
 
-static const struct long_way put_way = {put_long_way, false}, get_way = {get_long_way, false},
-                             put_nbi_way = {put_nbi_long_way, false}, get_nbi_way = {get_nbi_long_way, false},
-                             value_put_way = {put_long_way, true}, value_get_way = {get_long_way, true};
+static const struct long_way put_way = {PUT, false}, get_way = {GET, false}, put_nbi_way = {PUT_NBI, false},
+                             get_nbi_way = {GET_NBI, false}, value_put_way = {PUT, true}, value_get_way = {GET, true};
 
 /* For the other files of the API. */
 void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,

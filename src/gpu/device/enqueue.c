@@ -38,7 +38,7 @@ static inline bool would_await_slice(size_t nbytes)
     return nbytes > 1 && nbytes < SHORT_WRITE && !shmemi_gpu_kernels_may_wait();
 }
 
-/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
+/* ---- Host memory ----------------------------------------------------------------------------------------------------- */
 
 static inline int copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                                  void *stream)
@@ -61,22 +61,6 @@ static int copy_host(const struct shmemi_place *dest, const struct shmemi_place 
     return shmemi_gpu_check(result, "copy_any(host memory)");
 }
 
-int shmemi_gpu_enqueue_bytes(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                             void *stream)
-{
-    if (!shmemi_place_is_gpu(source) || !shmemi_place_is_gpu(dest))
-        return copy_host(dest, source, nbytes, stream);
-    if (dest->object && dest->object == source->object)
-        return GPU_CALL(copy_within, dest->address, source->address, nbytes, stream);
-    if (shmemi_gpu_crosses_contexts(dest, source)) {
-        void *to = ((const struct shmemi_gpu_context *)dest->object)->context;
-        void *from = ((const struct shmemi_gpu_context *)source->object)->context;
-        return GPU_CALL(copy_across, dest->address, to, source->address, from, nbytes, stream);
-    }
-    /* the context of one side is not known here; the driver finds it out */
-    return GPU_CALL(copy_any, dest->address, source->address, nbytes, stream);
-}
-
 /* ---- Rows and boxes ---------------------------------------------------------------------------------------------- */
 
 /* Copy row by row, where the driver does not accept a rectangle: rows that overlap, or that lie 2 GiB apart (then there
@@ -84,9 +68,10 @@ int shmemi_gpu_enqueue_bytes(const struct shmemi_place *dest, const struct shmem
 static int copy_rows(struct shmemi_place dest, struct shmemi_place source, const struct shmemi_shape *shape,
                      void *stream)
 {
+    const struct shmemi_shape one = shmemi_shape_linear(shape->width);
     int rc = 0;
     for (size_t row = 0; row < shape->rows && !rc; row++) {
-        rc = shmemi_gpu_enqueue_bytes(&dest, &source, shape->width, stream);
+        rc = shmemi_gpu_enqueue(&dest, &source, &one, stream);
         dest.address += shape->dest_pitch;
         source.address += shape->source_pitch;
     }
@@ -145,18 +130,35 @@ bool shmemi_gpu_is_for_kernel(const struct shmemi_place *dest, const struct shme
     return shmemi_place_is_gpu(dest) && shmemi_place_is_gpu(source) && (!is_rect(shape) || shmemi_gpu_rows_pay(shape));
 }
 
+static int enqueue_rows(const struct shmemi_place *dest, const struct shmemi_place *source,
+                        const struct shmemi_shape *shape, void *stream)
+{
+    int rc = -ENOTSUP;
+    if (shmemi_gpu_is_for_kernel(dest, source, shape))
+        rc = shmemi_gpu_rows_enqueue(dest, source, shape, stream);
+    if (rc != -ENOTSUP)
+        return rc;
+    if (shape->layer)
+        return enqueue_layers(dest, source, shape, stream);
+    rc = is_rect(shape) ? copy_shape(dest, source, shape, stream) : -ENOTSUP;
+    return rc == -ENOTSUP ? copy_rows(*dest, *source, shape, stream) : rc;
+}
+
 int shmemi_gpu_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
                        const struct shmemi_shape *shape, void *stream)
 {
-    if (shmemi_shape_is_dense(shape))
-        return shmemi_gpu_enqueue_bytes(dest, source, shape->width * shape->rows, stream);
-    if (shmemi_gpu_is_for_kernel(dest, source, shape)) {
-        int rc = shmemi_gpu_rows_enqueue(dest, source, shape, stream);
-        if (rc != -ENOTSUP)
-            return rc;
+    const size_t nbytes = shape->width * shape->rows;
+    if (!shmemi_shape_is_dense(shape))
+        return enqueue_rows(dest, source, shape, stream);
+    if (!shmemi_place_is_gpu(source) || !shmemi_place_is_gpu(dest))
+        return copy_host(dest, source, nbytes, stream);
+    if (dest->object && dest->object == source->object)
+        return GPU_CALL(copy_within, dest->address, source->address, nbytes, stream);
+    if (shmemi_gpu_crosses_contexts(dest, source)) {
+        void *to = ((const struct shmemi_gpu_context *)dest->object)->context;
+        void *from = ((const struct shmemi_gpu_context *)source->object)->context;
+        return GPU_CALL(copy_across, dest->address, to, source->address, from, nbytes, stream);
     }
-    if (shape->layer)
-        return enqueue_layers(dest, source, shape, stream);
-    int rc = is_rect(shape) ? copy_shape(dest, source, shape, stream) : -ENOTSUP;
-    return rc == -ENOTSUP ? copy_rows(*dest, *source, shape, stream) : rc;
+    /* the context of one side is not known here; the driver finds it out */
+    return GPU_CALL(copy_any, dest->address, source->address, nbytes, stream);
 }

@@ -24,8 +24,6 @@ extern const struct shmemi_channels shmemi_gpu_channels;
  * record. */
 int shmemi_gpu_enqueue(const struct shmemi_place *dest, const struct shmemi_place *source,
                        const struct shmemi_shape *shape, void *stream);
-int shmemi_gpu_enqueue_bytes(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
-                             void *stream);
 /* Does a kernel copy these rows, because it is quicker, or the driver has no call for them? */
 bool shmemi_gpu_is_for_kernel(const struct shmemi_place *dest, const struct shmemi_place *source,
                               const struct shmemi_shape *shape);

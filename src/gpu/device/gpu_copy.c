@@ -93,22 +93,6 @@ static int queue_enter(struct queue *queue, const struct shmemi_place *dest, con
     return rc ? rc : shmemi_gpu_enter_stream(queue->context, &queue->stream, &queue->pushed);
 }
 
-static int enqueue_untimed(const struct queue *queue, const struct shmemi_place *dest,
-                           const struct shmemi_place *source, const struct shmemi_shape *shape)
-{
-    if (shmemi_unlikely(shape->width * shape->rows >= SHMEMI_GPU_PAGEABLE_MIN)) {
-        int copied = shmemi_gpu_copy_pageable(queue->context, queue->stream, dest, source, shape);
-        if (copied != -ENOTSUP)
-            return copied;
-    }
-    int rc = shmemi_unlikely(shmemi_gpu_crosses_contexts(dest, source))
-                 ? copy_across(dest, source, shape, queue->stream)
-                 : shmemi_gpu_enqueue(dest, source, shape, queue->stream);
-    if (rc) /* copies enqueued before the failure must not touch the memory after this function has returned */
-        shmemi_gpu.stream_synchronize(queue->stream);
-    return rc;
-}
-
 static inline bool is_shadow(const struct shmemi_place *place)
 {
     return ((const struct shmemi_gpu_context *)place->object)->is_shadow;
@@ -133,22 +117,19 @@ static const char *direction_of(const struct shmemi_place *dest, const struct sh
 static int enqueue(const struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source,
                    const struct shmemi_shape *shape)
 {
+    const size_t nbytes = shape->width * shape->rows;
     struct shmemi_gpu_timing *timing = shmemi_gpu_time(queue->context, queue->stream);
-    int rc = enqueue_untimed(queue, dest, source, shape);
-    shmemi_gpu_timing_end(timing, rc, direction_of(dest, source), shape->width * shape->rows);
-    return rc;
-}
-
-static int copy_now(const struct queue *queue, const struct shmemi_place *dest, const struct shmemi_place *source,
-                    const struct shmemi_shape *shape)
-{
     int rc = -ENOTSUP;
-    if (!shmemi_shape_is_dense(shape) && shmemi_gpu_is_for_kernel(dest, source, shape))
-        rc = shmemi_gpu_rows_copy(dest, source, shape);
-    if (rc != -ENOTSUP)
-        return rc;
-    rc = enqueue(queue, dest, source, shape);
-    return rc ? rc : GPU_CALL(stream_synchronize, queue->stream);
+    if (shmemi_unlikely(nbytes >= SHMEMI_GPU_PAGEABLE_MIN))
+        rc = shmemi_gpu_copy_pageable(queue->context, queue->stream, dest, source, shape);
+    if (rc == -ENOTSUP)
+        rc = shmemi_unlikely(shmemi_gpu_crosses_contexts(dest, source))
+                 ? copy_across(dest, source, shape, queue->stream)
+                 : shmemi_gpu_enqueue(dest, source, shape, queue->stream);
+    if (rc) /* copies enqueued before the failure must not touch the memory after this function has returned */
+        shmemi_gpu.stream_synchronize(queue->stream);
+    shmemi_gpu_timing_end(timing, rc, direction_of(dest, source), nbytes);
+    return rc;
 }
 
 int shmemi_gpu_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
@@ -165,7 +146,13 @@ int shmemi_gpu_copy(const struct shmemi_place *dest, const struct shmemi_place *
     rc = queue_enter(&queue, dest, source);
     if (rc)
         return rc;
-    rc = copy_now(&queue, dest, source, shape);
+    rc = -ENOTSUP;
+    if (!shmemi_shape_is_dense(shape) && shmemi_gpu_is_for_kernel(dest, source, shape))
+        rc = shmemi_gpu_rows_copy(dest, source, shape);
+    if (rc == -ENOTSUP) {
+        rc = enqueue(&queue, dest, source, shape);
+        rc = rc ? rc : GPU_CALL(stream_synchronize, queue.stream);
+    }
     shmemi_gpu_leave(queue.pushed);
     return rc;
 }

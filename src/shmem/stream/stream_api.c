@@ -23,15 +23,11 @@ static void wait_until(const struct shmemi_stream_call *call, struct shmemi_stre
 {
     struct shmemi_transfer_call frame =
         shmemi_transfer_call(call->routine, signal.view, signal.offset, sizeof signal.value);
-    const struct shmemi_stream_words word = {.view = signal.view,
-                                             .offset = signal.offset,
-                                             .n = 1,
-                                             .size = sizeof signal.value,
-                                             .step = signal.step,
-                                             .value = signal.value};
+    const struct shmemi_stream_wait word = {
+        .n = 1, .size = sizeof signal.value, .step = signal.step, .value = signal.value};
     struct shmemi_stream stream = call->stream;
     shmemi_call_begin(&frame.call);
-    shmemi_words_watch(&stream, call->routine, &word, false);
+    shmemi_words_watch(&stream, call->routine, signal.view, signal.offset, &word, false);
     const int rc = shmemi_stream_wait(&stream, &signal, then);
     shmemi_watched_end(&stream, rc);
     shmemi_require(rc);

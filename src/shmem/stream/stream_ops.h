@@ -35,9 +35,10 @@ void shmemi_enqueue_put_signal(const struct shmemi_stream_call *call, void *dest
 void shmemi_enqueue_strided(const struct shmemi_stream_call *call, void *dest, const void *source,
                             const struct shmemi_shape *shape, int pe, bool is_put);
 
-/* For the watchdog: a wait for words that is enqueued next; shmemi_watched_end comes after that. */
-void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_stream_words *words,
-                        bool is_signed);
+/* For the watchdog: a wait for words, at an offset of this PE's view, that is enqueued next; shmemi_watched_end comes after
+ * that. */
+void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_view *view,
+                        size_t offset, const struct shmemi_stream_wait *words, bool is_signed);
 
 /* The step of a comparison, SHMEM_CMP_*. */
 enum shmemi_word_step shmemi_step_of(const char *routine, int cmp);

@@ -102,11 +102,11 @@ static bool describe_word_wait(const struct shmemi_watched *watched, bool has_ar
     return is_described;
 }
 
-void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_stream_words *words,
-                        bool is_signed)
+void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const struct shmemi_view *view,
+                        size_t offset, const struct shmemi_stream_wait *words, bool is_signed)
 {
     struct watched_words what = {.watched = {routine, describe_word_wait},
-                                 .offset = words->offset,
+                                 .offset = offset,
                                  .n = words->n,
                                  .size = words->size,
                                  .step = words->step,
@@ -115,7 +115,7 @@ void shmemi_words_watch(struct shmemi_stream *stream, const char *routine, const
                                  .is_signed = is_signed};
     if (!words->n || !shmemi_watches_streams)
         return;
-    what.region = words->view->region;
+    what.region = view->region;
     for (size_t i = 0; i < number_looked_at(words->n) && words->status; i++)
         what.left_out[i / 32] |= (uint32_t) !!words->status[i] << i % 32;
     shmemi_watched_begin(stream, &what.watched, sizeof what);

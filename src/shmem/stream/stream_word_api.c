@@ -57,7 +57,9 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, bool 
 {
     const unsigned size = condition.size;
     struct shmemi_stream stream = call->stream;
-    struct shmemi_stream_words set = {.size = size, .value = condition.value, .status = condition.status, .any = any};
+    struct shmemi_stream_wait set = {.size = size, .value = condition.value, .status = condition.status, .any = any};
+    const struct shmemi_view *view = NULL;
+    size_t offset = 0;
     set.step = shmemi_step_of(call->routine, condition.cmp);
     if (any) {
         shmemi_require_pointer(call->routine, "index", index);
@@ -65,11 +67,11 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, bool 
     }
     if (has_members(&condition)) {
         set.n = condition.nelems;
-        set.view =
-            shmemi_reach(call->routine, condition.ivars, shmemi_bytes_of(set.n, size), shmemi_job.pe, &set.offset);
-        shmemi_reach_word(call->routine, condition.ivars, size, shmemi_job.pe, &set.offset);
+        view = shmemi_reach(call->routine, condition.ivars, shmemi_bytes_of(set.n, size), shmemi_job.pe, &offset);
+        shmemi_reach_word(call->routine, condition.ivars, size, shmemi_job.pe, &offset);
+        set.words = shmemi_view_place(view, offset);
     }
-    shmemi_words_watch(&stream, call->routine, &set, condition.is_signed);
+    shmemi_words_watch(&stream, call->routine, view, offset, &set, condition.is_signed);
     const int rc = shmemi_stream_wait_words(&stream, &set);
     shmemi_watched_end(&stream, rc);
     shmemi_require(rc);

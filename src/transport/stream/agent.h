@@ -9,14 +9,19 @@
 #include "transport/stream/stream.h"
 
 struct shmemi_stream_work {
+    /* Let the stream carry it out: 0 when it is enqueued. Nothing is enqueued, or less is left in the work item than before,
+     * with -ENOTSUP (it may be possible when memory is page-locked) and -EAGAIN (it is not). NULL: it never is. */
+    int (*alone)(const struct shmemi_stream *stream, struct shmemi_stream_work *work);
     /* Called by the agent once the stream has reached the operation, repeatedly as long as it returns -EAGAIN. */
     int (*advance)(struct shmemi_stream_work *work);
     /* Called instead, if it is not NULL, when an event has failed that the operation was to wait for. */
     void (*cancel)(struct shmemi_stream_work *work);
     struct shmemi_transfer transfer; /* no rows: none */
     struct shmemi_stream_signal signal;
+    const struct shmemi_stream_signal *steps; /* that the stream takes alone; used while the operation is enqueued */
+    unsigned n_steps;
     struct shmemi_stream_amo update;
-    struct shmemi_stream_words words;               /* their status is `kept` */
+    struct shmemi_stream_wait words;                /* their status is `kept` */
     unsigned char value[SHMEMI_STREAM_VALUE_BYTES]; /* that is put, or that a signal gets after the wait */
     bool sets_after;                                /* the wait */
     void *kept;                                     /* freed with the work item; NULL: nothing */
@@ -56,11 +61,15 @@ void shmemi_stream_agent_close(void);
 
 /* ---- Between the files of this folder ---------------------------------------------------------------------------- */
 
-/* Page-lock the host memory of a view, so that streams can access it; false if that is not possible (stream.c). */
-bool shmemi_stream_lock_pages(const struct shmemi_stream *stream, const struct shmemi_view *view);
+/* Enqueue the operation in the best way that there is (ladder.c). */
+int shmemi_stream_enqueue(const struct shmemi_stream *stream, struct shmemi_stream_work *work);
+/* Only if the stream can carry it out itself; otherwise -ENOTSUP. */
+int shmemi_stream_alone(const struct shmemi_stream *stream, struct shmemi_stream_work *work);
 
-/* Let the stream itself update words, or wait for them; -ENOTSUP, with nothing enqueued, when it cannot (stream.c). */
-int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signals, unsigned n);
+/* `alone` of work items that are steps: to update words, or wait for them. And steps of which nothing is left to the agent
+ * (stream.c). */
+int shmemi_stream_steps_alone(const struct shmemi_stream *stream, struct shmemi_stream_work *work);
+int shmemi_stream_steps(const struct shmemi_stream *stream, const struct shmemi_stream_signal *steps, unsigned n);
 
 /* Is the stream being captured into a graph? */
 bool shmemi_stream_is_recording(const struct shmemi_stream *stream);

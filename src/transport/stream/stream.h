@@ -5,6 +5,7 @@
  *
  * Operations that the GPU can do alone are enqueued in the stream itself. For all others the stream waits while the
  * agent, a thread of the library that is made when it is first needed, does the operation with the ordinary drivers.
+ * ladder.c decides which of the two it is.
  */
 #ifndef SHMEMI_STREAM_H
 #define SHMEMI_STREAM_H
@@ -24,18 +25,6 @@ struct shmemi_stream_amo {
     struct shmemi_word_update word;
     bool fetches;
     struct shmemi_place old; /* where the old value belongs, if it fetches */
-};
-
-/* This PE's own words to wait for: for all of them, or for any, whose number is stored at index. */
-struct shmemi_stream_words {
-    const struct shmemi_view *view; /* of this PE's copy; of no meaning without words */
-    size_t offset, n;
-    unsigned size; /* of a word: 4 or 8 bytes */
-    enum shmemi_word_step step;
-    uint64_t value;
-    const int *status; /* not zero: the word is left out; NULL: none is. Used during the call only */
-    bool any;
-    struct shmemi_place index; /* of a size_t: SIZE_MAX without words */
 };
 
 /* The stream behind the program's handle, for a kind of memory. -errno, with a cause in reason, when it cannot be
@@ -58,7 +47,8 @@ enum { SHMEMI_STREAM_VALUE_BYTES = 16 };
 int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_view *view, size_t offset,
                         const void *value, size_t nbytes);
 int shmemi_stream_amo(const struct shmemi_stream *stream, const struct shmemi_stream_amo *amo);
-int shmemi_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_words *words);
+/* The status is used during the call only. */
+int shmemi_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_wait *words);
 
 /* Complete the puts, signals and atomic operations of the stream. */
 int shmemi_stream_quiet(const struct shmemi_stream *stream);

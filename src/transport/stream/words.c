@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values and words in streams: stores, atomic operations, waits for many words. By the stream itself if it can, else by
- * the agent.
+ * Values and words in streams: stores, atomic operations, waits for many words, as the stream itself and as the agent
+ * carries them out; ladder.c chooses.
  */
-#include "transport/drivers/exchange.h"
 #include "transport/drivers/table.h"
 #include "transport/op/operation.h"
 #include "transport/stream/agent.h"
 
 #include "base/log.h"
-#include "bootstrap/job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Call a command, and once more when the host memory of the view, and of this PE, has been page-locked for it. */
-#define WITH_LOCKED_PAGES(rc, stream, view, call)                                                                      \
-    do {                                                                                                               \
-        rc = (call);                                                                                                   \
-        if (rc == -ENOTSUP && lock_both(stream, view))                                                                 \
-            rc = (call);                                                                                               \
-    } while (0)
-
-static bool lock_both(const struct shmemi_stream *stream, const struct shmemi_view *view)
-{
-    bool locked = view && shmemi_stream_lock_pages(stream, view);
-    return shmemi_stream_lock_pages(stream, shmemi_exchange_view(shmemi_job.pe)) || locked;
-}
 
 static int copy_now(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes)
 {
@@ -52,20 +36,25 @@ static int do_store(struct shmemi_stream_work *work)
     return shmemi_op_transfer(&work->transfer);
 }
 
+static int store_alone(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    const struct shmemi_transfer *transfer = &work->transfer;
+    const struct shmemi_place dest = shmemi_view_place(transfer->view, transfer->offset);
+    const size_t nbytes = transfer->shape.width;
+    const uint64_t begin = shmemi_measure_begin();
+    if (!transfer->view->driver->is_direct)
+        return -EAGAIN;
+    int rc = stream->memory->streams->commands->store(stream, &dest, work->value, nbytes);
+    if (!rc)
+        shmemi_measure_enqueued(transfer->view, transfer->offset, nbytes, begin);
+    return rc;
+}
+
 int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_view *view, size_t offset,
                         const void *value, size_t nbytes)
 {
-    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
-    const struct shmemi_place dest = shmemi_view_place(view, offset);
-    const uint64_t begin = shmemi_measure_begin();
-    int rc = -ENOTSUP;
-    if (commands && view->driver->is_direct)
-        WITH_LOCKED_PAGES(rc, stream, view, commands->store(stream, &dest, value, nbytes));
-    if (!rc)
-        shmemi_measure_enqueued(view, offset, nbytes, begin);
-    if (rc != -ENOTSUP)
-        return rc;
-    struct shmemi_stream_work work = {.advance = do_store,
+    struct shmemi_stream_work work = {.alone = store_alone,
+                                      .advance = do_store,
                                       .transfer = {.context = &shmemi_stream_context,
                                                    .view = view,
                                                    .offset = offset,
@@ -74,7 +63,7 @@ int shmemi_stream_store(const struct shmemi_stream *stream, const struct shmemi_
                                                    .is_blocking = true},
                                       .sends = true};
     memcpy(work.value, value, nbytes);
-    return shmemi_stream_agent_post(stream, &work);
+    return shmemi_stream_enqueue(stream, &work);
 }
 
 /* ---- Atomic operations ------------------------------------------------------------------------------------------- */
@@ -94,24 +83,28 @@ static bool may_update(const struct shmemi_stream_amo *update)
            (view->by_agent || view->place.memory == &shmemi_memory_host || update->word.amo.op == SHMEMI_AMO_FETCH);
 }
 
-int shmemi_stream_amo(const struct shmemi_stream *stream, const struct shmemi_stream_amo *update)
+static int amo_alone(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
 {
-    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
+    const struct shmemi_stream_amo *update = &work->update;
     const struct shmemi_word_update *word = &update->word;
     const struct shmemi_stream_update command = {.word = shmemi_view_place(word->view, word->offset),
                                                  .amo = word->amo,
                                                  .fetches = update->fetches,
                                                  .old = update->old};
     const uint64_t begin = shmemi_measure_begin();
-    int rc = -ENOTSUP;
-    if (commands && may_update(update))
-        WITH_LOCKED_PAGES(rc, stream, word->view, commands->update(stream, &command));
+    if (!may_update(update))
+        return -EAGAIN;
+    int rc = stream->memory->streams->commands->update(stream, &command);
     if (!rc)
         shmemi_measure_enqueued(word->view, word->offset, word->amo.size, begin);
-    if (rc != -ENOTSUP)
-        return rc;
-    return shmemi_stream_agent_post(
-        stream, &(struct shmemi_stream_work){.advance = do_amo, .update = *update, .sends = !update->fetches});
+    return rc;
+}
+
+int shmemi_stream_amo(const struct shmemi_stream *stream, const struct shmemi_stream_amo *update)
+{
+    return shmemi_stream_enqueue(
+        stream, &(struct shmemi_stream_work){
+                    .alone = amo_alone, .advance = do_amo, .update = *update, .sends = !update->fetches});
 }
 
 /* ---- Waits for words --------------------------------------------------------------------------------------------- */
@@ -124,17 +117,23 @@ struct block {
     _Alignas(8) unsigned char bytes[BLOCK_BYTES];
 };
 
-static int load_block(const struct shmemi_stream_words *words, size_t first, struct block *block)
+static struct shmemi_place word_at(const struct shmemi_stream_wait *words, size_t i)
+{
+    struct shmemi_place place = words->words;
+    place.address += i * words->size;
+    return place;
+}
+
+static int load_block(const struct shmemi_stream_wait *words, size_t first, struct block *block)
 {
     const size_t most = BLOCK_BYTES / words->size;
-    const struct shmemi_place source = shmemi_view_place(words->view, words->offset + first * words->size);
-    const struct shmemi_place dest = shmemi_place_host(block->bytes);
+    const struct shmemi_place source = word_at(words, first), dest = shmemi_place_host(block->bytes);
     block->first = first;
     block->n = words->n - first < most ? words->n - first : most;
     return copy_now(&dest, &source, block->n * words->size);
 }
 
-static bool is_met(const struct shmemi_stream_words *words, const void *address)
+static bool is_met(const struct shmemi_stream_wait *words, const void *address)
 {
     if (words->size == 8)
         return shmemi_step_is_met(words->step, __atomic_load_n((const uint64_t *)address, __ATOMIC_ACQUIRE),
@@ -144,9 +143,9 @@ static bool is_met(const struct shmemi_stream_words *words, const void *address)
 }
 
 /* Is the comparison met for word i? 1 or 0, or -errno. GPU memory is read in blocks. */
-static int look_at(const struct shmemi_stream_words *words, size_t i, struct block *block)
+static int look_at(const struct shmemi_stream_wait *words, size_t i, struct block *block)
 {
-    const struct shmemi_place word = shmemi_view_place(words->view, words->offset + i * words->size);
+    const struct shmemi_place word = word_at(words, i);
     if (word.memory == &shmemi_memory_host)
         return is_met(words, (const void *)word.address);
     int rc = i - block->first < block->n ? 0 : load_block(words, i, block);
@@ -188,9 +187,59 @@ static int do_wait_any(struct shmemi_stream_work *work)
     return copy_out(&work->words.index, &found, sizeof found);
 }
 
-static int post_wait(const struct shmemi_stream *stream, const struct shmemi_stream_words *words)
+/* Set the own word after the wait; by an operation that is complete on return. */
+static int set_after(const struct shmemi_stream_work *work)
 {
-    struct shmemi_stream_work work = {.advance = words->any ? do_wait_any : do_wait_all, .words = *words};
+    struct shmemi_word_update set = {.view = work->signal.view,
+                                     .offset = work->signal.offset,
+                                     .amo = {.op = SHMEMI_AMO_SWAP, .size = sizeof set.amo.operand}};
+    uint64_t old;
+    const struct shmemi_place place = shmemi_place_host(&old);
+    memcpy(&set.amo.operand, work->value, sizeof set.amo.operand);
+    return shmemi_op_amo(&shmemi_stream_context, &set, &place, true);
+}
+
+static int do_wait(struct shmemi_stream_work *work)
+{
+    struct block block = {.n = 0};
+    int met = look_at(&work->words, 0, &block);
+    if (met <= 0)
+        return met ? met : -EAGAIN;
+    return work->sets_after ? set_after(work) : 0;
+}
+
+int shmemi_stream_wait(const struct shmemi_stream *stream, const struct shmemi_stream_signal *signal,
+                       const uint64_t *then)
+{
+    struct shmemi_stream_signal steps[] = {*signal, *signal};
+    struct shmemi_stream_work work = {.alone = shmemi_stream_steps_alone,
+                                      .advance = do_wait,
+                                      .signal = *signal,
+                                      .words = {.words = shmemi_view_place(signal->view, signal->offset),
+                                                .n = 1,
+                                                .size = sizeof signal->value,
+                                                .step = signal->step,
+                                                .value = signal->value},
+                                      .steps = steps,
+                                      .n_steps = then ? 2 : 1,
+                                      .sets_after = then != NULL};
+    steps[1].step = SHMEMI_STEP_SET;
+    if (then) {
+        steps[1].value = *then;
+        memcpy(work.value, then, sizeof *then);
+    }
+    return shmemi_stream_enqueue(stream, &work);
+}
+
+static int wait_alone(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    return stream->memory->streams->commands->wait_words(stream, &work->words);
+}
+
+/* The agent looks at a copy of their status. */
+static int post_wait(const struct shmemi_stream *stream, struct shmemi_stream_work *work)
+{
+    const struct shmemi_stream_wait *words = &work->words;
     int rc = shmemi_stream_refuse_recording(stream), *left_out = rc ? NULL : calloc(words->n + 1, sizeof *left_out);
     if (rc)
         return rc;
@@ -200,25 +249,15 @@ static int post_wait(const struct shmemi_stream *stream, const struct shmemi_str
     }
     for (size_t i = 0; i < words->n && words->status; i++)
         left_out[i] = words->status[i] != 0;
-    work.kept = left_out;
-    work.words.status = NULL;
-    return shmemi_stream_agent_post(stream, &work);
+    work->kept = left_out;
+    work->words.status = NULL;
+    return shmemi_stream_agent_post(stream, work);
 }
 
-int shmemi_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_words *words)
+int shmemi_stream_wait_words(const struct shmemi_stream *stream, const struct shmemi_stream_wait *words)
 {
-    const struct shmemi_stream_commands *commands = stream->memory->streams->commands;
-    struct shmemi_stream_wait wait = {.n = words->n,
-                                      .size = words->size,
-                                      .step = words->step,
-                                      .value = words->value,
-                                      .status = words->status,
-                                      .any = words->any,
-                                      .index = words->index};
-    int rc = -ENOTSUP;
-    if (words->n)
-        wait.words = shmemi_view_place(words->view, words->offset);
-    if (commands)
-        WITH_LOCKED_PAGES(rc, stream, words->n ? words->view : NULL, commands->wait_words(stream, &wait));
-    return rc == -ENOTSUP ? post_wait(stream, words) : rc;
+    struct shmemi_stream_work work = {
+        .alone = wait_alone, .advance = words->any ? do_wait_any : do_wait_all, .words = *words};
+    int rc = shmemi_stream_alone(stream, &work);
+    return rc == -ENOTSUP ? post_wait(stream, &work) : rc;
 }

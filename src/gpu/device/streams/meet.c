@@ -131,7 +131,8 @@ static int meet_after(const struct shmemi_stream *stream, const struct shmemi_me
 
 static int copy_one(const struct shmemi_meeting *meeting, int i, void *stream)
 {
-    return shmemi_gpu_enqueue_bytes(&meeting->dest[i], &meeting->source[i], meeting->nbytes, stream);
+    const struct shmemi_shape shape = shmemi_shape_linear(meeting->nbytes);
+    return shmemi_gpu_enqueue(&meeting->dest[i], &meeting->source[i], &shape, stream);
 }
 
 /* Rows, by a kernel for each member. */
