@@ -2,6 +2,8 @@
 //
 // The ring of kernels and the agent that serves it: threads of each PE, a node of its own, play a kernel that puts, gets
 // and adds at the next PE, more than the ring has entries for. Each thread has a part of that PE's memory and a model of it.
+#define SHMEMI_INTERLEAVED // here, too: between the calls of a thread
+
 #include <shmemx_device.h>
 
 extern "C" {

@@ -323,10 +323,16 @@ static long stream_tries(run r, long n, unsigned long *value)
     return hits;
 }
 
-static long said, forbidden; // on PE 1
+static long said, forbidden; // on PE 0
 
-static void say(const char *way, unsigned nbytes, const char *x, const char *y, const char *by, long hits, long n)
+// Of a pair of objects by each issuer: kernels that share a program count as a block, and streams have a row of their own.
+enum { STREAMS = SCOPES };
+static long pair_tries[OBJECTS * OBJECTS][SCOPES + 1], pair_hits[OBJECTS * OBJECTS][SCOPES + 1];
+static const char *const object_names[OBJECTS] = {"cudaMalloc", "pool", "heap"};
+
+static void say(const char *way, unsigned nbytes, int xy, int issuer, const char *by, long hits, long n)
 {
+    const char *x = object_names[xy % OBJECTS], *y = object_names[xy / OBJECTS];
     static long all; // symmetric
     all = 0;
     shmem_barrier_all();
@@ -334,15 +340,26 @@ static void say(const char *way, unsigned nbytes, const char *x, const char *y, 
         shmem_long_p(&all, hits, 0);
     shmem_barrier_all();
     said++;
-    forbidden += shmem_my_pe() == 0 ? all : 0;
+    forbidden += all;
+    pair_tries[xy][issuer] += n;
+    pair_hits[xy][issuer] += all;
     if (shmem_my_pe() == 0)
         printf("%s%s, %u B; x: %s, y: %s; by %s: %ld of %ld\n", all ? "FORBIDDEN: " : "", way, nbytes, x, y, by, all,
                n);
 }
 
+static void report_pairs()
+{
+    printf("%-52s %10s %10s\n", "objects and issuers", "tries", "forbidden");
+    for (int xy = 0; xy < OBJECTS * OBJECTS; xy++)
+        for (int by = 0; by <= STREAMS; by++)
+            if (pair_tries[xy][by])
+                printf("%-10s %-10s %-30s %10ld %10ld\n", object_names[xy % OBJECTS], object_names[xy / OBJECTS],
+                       by == STREAMS ? "streams" : scope_names[by], pair_tries[xy][by], pair_hits[xy][by]);
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const names[OBJECTS] = {"cudaMalloc", "pool", "heap"};
     const unsigned sizes[] = {8, 4096, 20000};
     const long n = argc > 1 ? atol(argv[1]) : 10000;
     int n_devices = 0;
@@ -386,7 +403,6 @@ int main(int argc, char **argv)
     r.to = 1 - shmem_my_pe();
     shmem_barrier_all();
     for (int xy = 0; xy < OBJECTS * OBJECTS; xy++) {
-        const char *x = names[xy % OBJECTS], *y = names[xy / OBJECTS];
         r.x = objects[xy % OBJECTS];
         r.y = objects[xy / OBJECTS];
         for (int how = 0; how < WAYS; how++)
@@ -398,16 +414,18 @@ int main(int argc, char **argv)
                     const long many = is_slow ? (n + 9) / 10 : n;
                     if (how == NBI_SIGNAL_ADD) // which counts on from the batch before
                         tries(r, WITH_SIGNAL, BLOCK, 1, &value);
-                    say(way_names[how], r.nbytes, x, y, how < BY_BARRIER ? scope_names[by] : "kernels",
+                    say(way_names[how], r.nbytes, xy, by, how < BY_BARRIER ? scope_names[by] : "kernels",
                         tries(r, static_cast<way>(how), static_cast<scope>(by), many, &value), many);
                 }
         if (r.x.view.n_near) {
             r.nbytes = 8;
-            say("MP store; team_barrier in a stream", 8, x, y, "streams", stream_tries(r, n, &value), n);
+            say("MP store; team_barrier in a stream", 8, xy, STREAMS, "streams", stream_tries(r, n, &value), n);
         }
     }
-    if (shmem_my_pe() == 0)
+    if (shmem_my_pe() == 0) {
+        report_pairs();
         printf("%s: %ld cases\n", forbidden ? "forbidden outcomes were seen" : "ok", said);
+    }
     shmem_barrier_all();
     for (int i = 0; i < 2; i++)
         shmumap(symmetric[i]);

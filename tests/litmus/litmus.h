@@ -46,6 +46,7 @@ struct litmus_issuer {
     const char *name;
     bool completes_by_itself; /* its quiet is its own: it completes nothing that others have put */
     bool signals_follow;      /* a signal by itself comes after earlier puts to that PE */
+    int batch; /* tries of a batch, at most: starting a kernel or finishing a queue takes the time of many */
     bool (*reaches)(const litmus_object &object);
     void (*run)(void (*body)(void *), void *argument);
     void (*write)(litmus_form form, const litmus_place &to, uint64_t value, size_t nbytes);

@@ -58,9 +58,11 @@ static void run(const litmus_issuer *issuer, void (*body)(const work &), work &w
         &call);
 }
 
-static void begin_batch()
+// What a PE reads in the batch's tries is not there yet.
+static void begin_batch(const work &w)
 {
-    memset(all_seen(), 0, sizeof(seen));
+    memset(w.mine->first, 0, static_cast<size_t>(w.n) * sizeof(uint64_t));
+    memset(w.mine->second, 0, static_cast<size_t>(w.n) * sizeof(uint64_t));
     shmem_barrier_all();
 }
 
@@ -139,7 +141,7 @@ static long message_passing(const litmus_case &c, int n, uint64_t value)
 {
     work w = {&c, n, value, all_seen()};
     const int me = shmem_my_pe();
-    begin_batch();
+    begin_batch(w);
     if (me == 0 && c.first == c.second)
         run(c.first, pass_alone, w);
     else if (me == 0) {
@@ -175,7 +177,7 @@ static long causality(const litmus_case &c, int n, uint64_t value)
 {
     work w = {&c, n, value, all_seen()};
     const int me = shmem_my_pe();
-    begin_batch();
+    begin_batch(w);
     if (me == 0)
         run(c.first, cause, w);
     else if (me == 1)
@@ -237,7 +239,7 @@ static long both(const litmus_case &c, int n, uint64_t value, void (*body)(const
 {
     work w = {&c, n, value, all_seen()};
     const int me = shmem_my_pe();
-    begin_batch();
+    begin_batch(w);
     if (me == 0 || me == last_pe())
         run(issuer_here(w), body, w);
     shmem_barrier_all();
@@ -282,7 +284,7 @@ static long coherence(const litmus_case &c, int n, uint64_t value)
     work w = {&c, n, value, all_seen()};
     const int me = shmem_my_pe();
     long hits = 0;
-    begin_batch();
+    begin_batch(w);
     if (me == 0)
         run(c.first, write_twice, w);
     else if (me == last_pe())
@@ -320,7 +322,7 @@ static long independent(const litmus_case &c, int n, uint64_t value)
     const int me = shmem_my_pe();
     static seen theirs;
     long hits = 0;
-    begin_batch();
+    begin_batch(w);
     if (me < 2)
         run(c.first, write_one, w);
     else if (me < 4)
