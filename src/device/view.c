@@ -163,16 +163,15 @@ static bool has_far_peers(const shmemx_device_view_t *view, const shmemx_device_
  * copies of the library, these are made ready, too. */
 static int prepare(const struct shmemi_place *user, bool is_far)
 {
-    static bool is_ready;
     if (!user->memory)
         return 0;
     int rc = user->memory->streams->commands->prepare(user);
-    if (rc || !is_far || is_ready)
+    if (rc || !is_far)
         return rc;
     shmemi_transport_prepare_gpu(user->memory);
     rc = user->memory->streams->commands->make_ready();
-    is_ready = !rc;
-    atomic_store(&shmemi_memory_kernels_wait, is_ready);
+    if (!rc)
+        atomic_store(&shmemi_memory_kernels_wait, true);
     return rc;
 }
 

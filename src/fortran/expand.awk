@@ -11,6 +11,8 @@
 #                            FIELD may be {NAME.FIELD} of an outer row
 #   {NAME} {NAME.FIELD}      key and field of the current row; a field written as "" is empty
 #   {=MACRO}                 value of a macro of the C headers
+#   #prototype F C ARG...    the interface of a C function of the headers, under the name F; C is left out if it is F,
+#                            and so is each ARG but those that are followed by "(*)", arrays, and "?", optional ones
 #
 # Everything else is Fortran or, in a file .c.in, C, where no line may have both braces of a pair.
 
@@ -23,6 +25,11 @@ BEGIN {
 
 FILENAME ~ /\.h$/ {
     if ($1 == "#define" && $2 ~ /^(_?SHMEMX?|OSHM)_[A-Z_0-9]+$/ && NF >= 3) macro[$2] = $3
+    if (begun == "" && !/^(SHMEMI_DECLARE(_BOTH)?|[a-z][a-z_0-9 ]* \**shm[a-z_]*)\(/) next
+    begun = begun " " $0
+    if (/,$/) next
+    note_prototype(begun)
+    begun = ""
     next
 }
 
@@ -72,6 +79,27 @@ function append(from, to, names, n, r, i) {
     }
 }
 
+# note_prototype(TEXT): TEXT is "RESULT NAME(ARGUMENTS);", "SHMEMI_DECLARE(RESULT, NAME, (ARGUMENTS))" or
+# "SHMEMI_DECLARE_BOTH(RESULT, NAME, ARGUMENTS)", of whose two functions that with a context is noted
+function note_prototype(text, prefix, name) {
+    gsub(/ +/, " ", text)
+    if (sub(/^ SHMEMI_DECLARE_BOTH\(/, "", text)) {
+        prefix = "shmem_ctx_"
+        sub(/, /, " ", text)
+        sub(/, /, "(shmem_ctx_t ctx, ", text)
+    } else if (sub(/^ SHMEMI_DECLARE\(/, "", text)) {
+        prefix = "shmem_"
+        sub(/, /, " ", text)
+        sub(/, \(/, "(", text)
+    }
+    match(text, /[a-z_0-9]+\(/)
+    name = prefix substr(text, RSTART, RLENGTH - 1)
+    result[name] = substr(text, 1, RSTART - 1)
+    sub(/^ |SHMEMI_NORETURN /, "", result[name])
+    arguments[name] = substr(text, RSTART + RLENGTH)
+    sub(/\).*/, "", arguments[name])
+}
+
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 function fail(message) {
@@ -96,6 +124,8 @@ function expand(first, last, i, close_line) {
             close_line = end_of(i)
             loop(text[i], 2, i + 1, close_line - 1)
             i = close_line
+        } else if (text[i] ~ /^ *#prototype /) {
+            prototype(substitute(text[i]))
         } else {
             print substitute(text[i])
         }
@@ -157,4 +187,52 @@ function macro_value(name) {
     sub(/L$/, "", name)
     if (name !~ /^-?[0-9]+$/) fail("no number in the headers for " name)
     return name
+}
+
+# ---- prototypes ------------------------------------------------------------------------------------------------------
+
+# prototype(LINE): the interface that a line with #prototype asks for
+function prototype(line, words, name, c_name, list, n, i, head, kind) {
+    split(line, words, " ")
+    name = words[2]
+    c_name = words[3] in result ? words[3] : name
+    if (!(c_name in result)) fail("no prototype in the headers for " c_name)
+    n = arguments[c_name] == "void" ? 0 : split(arguments[c_name], list, ", ")
+    kind = result[c_name] == "void " ? "subroutine" : "function"
+    for (i = 1; i <= n; i++) head = head (i == 1 ? "" : i % 6 == 1 ? ", &\n                " : ", ") name_of(list[i])
+    print "        " kind " " name "(" head ")" (kind == "function" ? " result(returned) &" : " &")
+    print "                bind(C, name=\"" c_name "\")"
+    print "            import"
+    for (i = 1; i <= n; i++) print "            " declaration_of(list[i], line " ")
+    if (kind == "function") print "            " result_type(result[c_name]) " :: returned"
+    print "        end " kind "\n"
+}
+
+# name_of(ARGUMENT): "nelems" of "size_t *nelems_p"
+function name_of(argument) {
+    sub(/.*[ *]/, "", argument)
+    sub(/_p$/, "", argument)
+    return argument
+}
+
+# fortran_type(TYPE): of a type of C, or of what it points to
+function fortran_type(type, r) {
+    gsub(/const|[ *]/, "", type)
+    for (r = 1; r <= rows["c_type"]; r++)
+        if (cell["c_type", r, ""] == type) return cell["c_type", r, "declaration"]
+    return "type(" type ")"
+}
+
+function result_type(type) { return type ~ /[*]/ ? "type(c_ptr)" : fortran_type(type) }
+
+# declaration_of(ARGUMENT, LINE): LINE says which arguments are arrays or optional
+function declaration_of(argument, line, name, type, intent, is_array) {
+    name = name_of(argument)
+    sub(/[a-z_]+$/, "", argument)
+    type = fortran_type(argument)
+    if (argument !~ /[*]/ || argument ~ /void|[*].*[*]/) return (argument ~ /[*]/ ? "type(c_ptr)" : type) ", value :: " name
+    is_array = argument ~ /char/ || index(line, " " name "(*)")
+    intent = argument ~ /^const / ? ", intent(in)" : ", intent(inout)"
+    if (index(line, " " name "? ") || index(line, " " name "(*)? ")) intent = intent ", optional"
+    return type ", target" intent " :: " name (is_array ? "(*)" : "")
 }

@@ -21,7 +21,7 @@ _Static_assert(SHMEMX_DEEP_HEADER == 128 && SHMEMX_DEEP_IMAGE == 0 && SHMEMX_DEE
                    SHMEMX_DEEP_BASE_PLUS == 2 && SHMEMX_DEEP_TCPY == 3 && SHMEMX_DEEP_PCPY == 4 &&
                    SHMEMX_DEEP_COUNTED == 0 && SHMEMX_DEEP_STRUCTURED == 1 && SHMEMX_DEEP_EXPLICIT == 2 &&
                    SHMEMX_DEEP_TO == 1 && SHMEMX_DEEP_FROM == 2 && SHMEMX_DEEP_ALWAYS == 4,
-               "deep.f90 has the same numbers");
+               "deep.f90.in has the same numbers");
 _Static_assert(sizeof(long) == 8, "INTEGER(8) stands for long in Fortran");
 
 void shmemi_fortran_pcontrol(int level)

@@ -262,7 +262,7 @@ static void check_copies(struct check *check)
             differ(check, "objects share memory in the copy only", NULL, NULL);
 }
 
-static void check_all(struct check *check, uint64_t root)
+static void walk(struct check *check, uint64_t root)
 {
     const struct random_graph *graph = check->graph;
     int type = 0;
@@ -271,14 +271,63 @@ static void check_all(struct check *check, uint64_t root)
     add_pair(check, (uintptr_t)graph->root, root, type, graph->n_elems, NULL, "root");
     for (size_t i = 0; i < check->n_pairs && !check->difference; i++)
         check_pair(check, check->pairs[i]);
+}
+
+static void free_check(struct check *check)
+{
+    free(check->pairs);
+    free(check->weaks);
+    free(check->seen);
+}
+
+static void check_all(struct check *check, uint64_t root)
+{
+    walk(check, root);
     if (check->copy && !check->difference) {
         check_originals(check);
         check_weaks(check);
         check_copies(check);
     }
-    free(check->pairs);
-    free(check->weaks);
-    free(check->seen);
+    free_check(check);
+}
+
+/* ---- what get_deep has written ---- */
+
+/* Whether an object that the root reaches has the byte; the pairs are in order, and do not overlap. */
+static bool is_reached(const struct check *check, size_t *pair, const char *byte)
+{
+    const uintptr_t address = (uintptr_t)byte;
+    while (*pair < check->n_pairs && check->pairs[*pair].original + check->pairs[*pair].size <= address)
+        ++*pair;
+    return *pair < check->n_pairs && check->pairs[*pair].original <= address;
+}
+
+static const char *block_differs(const struct check *check, const struct block *block, const unsigned char *reached,
+                                 const unsigned char *others)
+{
+    size_t pair = 0;
+    for (size_t i = 0; i < block->whole; i++) {
+        const bool is = is_reached(check, &pair, block->memory + i);
+        if ((unsigned char)block->memory[i] != (is ? reached : others)[i])
+            return is ? "an object has not all bytes of the image" : "a byte outside the objects was changed";
+    }
+    return NULL;
+}
+
+const char *random_graph_differs(const struct random_graph *graph, const unsigned char *reached,
+                                 const unsigned char *others)
+{
+    struct check check = {.graph = graph};
+    const char *difference = NULL;
+    size_t at = 0;
+    walk(&check, 0);
+    for (size_t i = 0; i < check.n_pairs; i++) /* as if all lay at the same distance from their copies */
+        check.pairs[i].copy = check.pairs[i].original;
+    check_originals(&check);
+    for (size_t i = 0; i < graph->model->n_blocks && !difference; at += graph->model->blocks[i++].whole)
+        difference = block_differs(&check, &graph->model->blocks[i], reached + at, others + at);
+    free_check(&check);
+    return difference;
 }
 
 /* ---- the interface ---- */

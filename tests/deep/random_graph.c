@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ELEMENTS = 6, MAX_DATA = 40, MUCH_DATA = 5000, TRIES = 12, NEW_BLOCKS = 20 };
+enum { GUARD = 64, MAX_ELEMENTS = 6, MAX_DATA = 40, MUCH_DATA = 5000, TRIES = 12, NEW_BLOCKS = 20 };
 
 /* Something that a pointer can point to: n elements of a type, which are a block or lie in one. */
 struct array {
@@ -60,8 +60,10 @@ static struct block *add_block(struct random_model *model, int type, size_t n, u
     }
     size_t size = n * random_size_of(model, type), phase = 8 * (below(model, 4) == 0);
     struct block *block = &model->blocks[model->n_blocks++];
-    *block = (struct block){.memory = must_have(malloc(size + phase)), .type = type, .n = n};
-    block->start = block->memory + phase;
+    *block = (struct block){.whole = GUARD + phase + size + GUARD, .type = type, .n = n};
+    block->memory = must_have(malloc(block->whole));
+    memset(block->memory, 0xa5, block->whole);
+    block->start = block->memory + GUARD + phase;
     fill_bytes(block->start, size, data);
     return block;
 }
@@ -246,6 +248,18 @@ void random_graph_close(struct random_graph *graph)
     free(graph->model->arrays);
     free(graph->model);
     free(graph);
+}
+
+unsigned char *random_graph_bytes(const struct random_graph *graph)
+{
+    const struct random_model *model = graph->model;
+    size_t whole = 0, at = 0;
+    for (size_t i = 0; i < model->n_blocks; i++)
+        whole += model->blocks[i].whole;
+    unsigned char *bytes = must_have(malloc(whole));
+    for (size_t i = 0; i < model->n_blocks; at += model->blocks[i++].whole)
+        memcpy(bytes + at, model->blocks[i].memory, model->blocks[i].whole);
+    return bytes;
 }
 
 static void scramble(const struct random_model *model, char *start, int type, size_t n, uint64_t *data)

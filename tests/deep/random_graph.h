@@ -48,4 +48,11 @@ uint64_t random_graph_digest(const struct random_graph *graph);
 /* Gives all objects other data; links, counts, strings and descriptors stay as they are. */
 void random_graph_scramble(struct random_graph *graph, uint64_t data_seed);
 
+/* All bytes of its blocks of memory and of the guards around them, one after the other; to be freed. */
+unsigned char *random_graph_bytes(const struct random_graph *graph);
+/* NULL if the bytes that the root reaches are those of `reached`, and all others those of `others`; otherwise what is
+ * wrong. Both are from random_graph_bytes. */
+const char *random_graph_differs(const struct random_graph *graph, const unsigned char *reached,
+                                 const unsigned char *others);
+
 #endif

@@ -44,9 +44,10 @@ struct type_model {
     struct field_model fields[MAX_FIELDS];
 };
 
-/* Memory with n elements of a type. */
+/* Memory with n elements of a type, between guards. */
 struct block {
     char *memory, *start;
+    size_t whole; /* bytes of memory */
     int type;
     size_t n;
     bool is_string;

@@ -4,6 +4,7 @@
  */
 #include "coll_calls.h"
 
+#include "coll_halves.h"
 #include "coll_sets.h"
 
 const char *const coll_names[N_COLLS] = {"broadcast", "collect", "fcollect", "alltoall", "alltoalls",
@@ -129,9 +130,9 @@ static int sync_team(const struct coll_call *c)
      .value = value_##NAME,                                                                                            \
      .combine = combine_arithmetic_##NAME},
 
-const struct coll_type coll_types[] = {{.name = "", .size = 1, .value_bytes = 1, .call = sync_team},
-                                       {.name = "mem", .size = 1, .value_bytes = 1, .moves = true, .call = move_mem},
-                                       SHMEMI_FOR_RMA_TYPES(MOVE_ROW, ) SHMEMI_FOR_BITS_TYPES(BITS_ROW, )
-                                           SHMEMI_FOR_ORDER_TYPES(ORDER_ROW, )
-                                               SHMEMI_FOR_ARITHMETIC_TYPES(ARITHMETIC_ROW, ) COLL_SET_ROWS};
+const struct coll_type coll_types[] = {
+    {.name = "", .size = 1, .value_bytes = 1, .call = sync_team},
+    {.name = "mem", .size = 1, .value_bytes = 1, .moves = true, .call = move_mem},
+    SHMEMI_FOR_RMA_TYPES(MOVE_ROW, ) SHMEMI_FOR_BITS_TYPES(BITS_ROW, ) SHMEMI_FOR_ORDER_TYPES(ORDER_ROW, )
+        SHMEMI_FOR_ARITHMETIC_TYPES(ARITHMETIC_ROW, ) COLL_SET_ROWS SHMEMI_FOR_HALF_TYPES(HALF_ROWS, )};
 const int n_coll_types = sizeof coll_types / sizeof coll_types[0];

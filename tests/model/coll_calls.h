@@ -31,10 +31,13 @@ struct coll_type {
     const char *name;
     size_t size, value_bytes;
     bool moves, has_bits, has_order, has_arithmetic;
-    bool is_set; /* for active sets */
+    bool is_set;  /* for active sets */
+    bool is_half; /* sums of 16 bits, which are rounded once: no products and scans */
     int (*call)(const struct coll_call *call);
     void (*value)(void *value, uint64_t number);                /* of this type, from a number */
-    void (*combine)(enum coll_op op, void *acc, const void *x); /* acc = acc op x */
+    void (*combine)(enum coll_op op, void *acc, const void *x); /* acc = acc op x; half: on floats */
+    float (*widen)(uint16_t number);                            /* half only */
+    uint16_t (*narrow)(float number);
 };
 
 extern const struct coll_type coll_types[];

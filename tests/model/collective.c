@@ -84,7 +84,8 @@ static void draw_what(struct random_numbers *numbers, struct drawn_coll *c)
         const int kind = type->has_bits ? 0 : type->has_order ? 1 : 2;
         c->coll = kind == 2 && !type->is_set && one_in(numbers, 2) ? (one_in(numbers, 2) ? INSCAN : EXSCAN) : REDUCE;
         c->op = firsts[kind] + (enum coll_op)below(numbers, kind == 0 ? 3 : 2);
-        c->op = c->coll == REDUCE ? c->op : OP_SUM;
+        c->coll = type->is_half ? REDUCE : c->coll;
+        c->op = c->coll == REDUCE && !(type->is_half && kind == 2) ? c->op : OP_SUM;
     }
 }
 
@@ -172,7 +173,7 @@ static void source_value(const struct drawn_step *step, int pe, size_t i, unsign
     const struct coll_type *type = &coll_types[c->type];
     const uint64_t random = mix(step_key(step, 2) + (uint64_t)pe * 0x100000001b3 + i);
     memset(value, 0, 16);
-    if (type->has_arithmetic)
+    if (type->has_arithmetic && !type->is_half)
         type->value(value, c->op == OP_PROD ? 1 + random % 2 : random % 100);
     else if (type->value)
         type->value(value, random);
@@ -202,6 +203,23 @@ static void combine(const struct drawn_coll *c, unsigned char *acc, const unsign
     }
 }
 
+/* All contributions are added as floats, and rounded at the end. */
+static void combine_halves(const struct drawn_coll *c, unsigned char *const *sources, int n, unsigned char *result)
+{
+    const struct coll_type *type = &coll_types[c->type];
+    for (size_t i = 0; i < c->nelems; i++) {
+        uint16_t number;
+        float sum = 0;
+        for (int k = 0; k < n; k++) {
+            memcpy(&number, sources[k] + 2 * i, 2);
+            const float wide = type->widen(number);
+            k == 0 ? (void)(sum = wide) : type->combine(c->op, &sum, &wide);
+        }
+        number = type->narrow(sum);
+        memcpy(result + 2 * i, &number, 2);
+    }
+}
+
 /* What a member's dest holds at the end, without gaps, from what all sources held. */
 static void result_of(const struct drawn_coll *c, int rank, int n, unsigned char *const *sources, unsigned char *result)
 {
@@ -210,6 +228,8 @@ static void result_of(const struct drawn_coll *c, int rank, int n, unsigned char
     size_t at = 0;
     if (c->coll == BROADCAST) {
         memcpy(result, sources[c->root % n], each);
+    } else if (coll_types[c->type].is_half) {
+        combine_halves(c, sources, n, result);
     } else if (c->coll >= REDUCE) {
         memset(result, 0, each);
         for (int i = 0; i <= last; i++)

@@ -99,6 +99,12 @@ struct drawn_queued {
     size_t at, here_at, signal_at, third_at;
 };
 
+struct drawn_deep { /* of a random graph to the target */
+    int form, target, object, signal_object, signal_op;
+    size_t graph, n_objects, size, capacity, at, signal_at;
+    bool makes_new;
+};
+
 struct drawn_occasion {
     int what, object;
 };
@@ -116,6 +122,7 @@ struct drawn_step {
         struct drawn_queued queued;
         struct drawn_occasion occasion;
         struct drawn_kernel kernel;
+        struct drawn_deep deep;
     };
     unsigned char *memory; /* of this PE's part, until the epoch's end */
 };

@@ -22,10 +22,11 @@
 
 struct tester_job job;
 
-extern const struct step_family transfers, atomics, collectives, kernels, lock_steps, messages, occasions, queued_steps,
-    wait_sets;
-const struct step_family *const families[] = {&transfers, &atomics,      &collectives, &kernels,   &lock_steps,
-                                              &messages,  &queued_steps, &wait_sets,   &occasions, NULL};
+extern const struct step_family transfers, atomics, collectives, deep_copies, kernels, lock_steps, messages, occasions,
+    queued_steps, wait_sets;
+const struct step_family *const families[] = {&transfers,    &atomics,    &collectives, &deep_copies,
+                                              &kernels,      &lock_steps, &messages,    &occasions,
+                                              &queued_steps, &wait_sets,  NULL};
 
 struct tester_arguments {
     uint64_t seed, programs;

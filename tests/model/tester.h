@@ -196,7 +196,6 @@ struct step_family {
     void (*print)(const struct drawn_step *step, FILE *out);
 };
 
-enum { N_FAMILIES = 12 };
 extern const struct step_family *const families[];
 
 #include "step.h"

@@ -81,7 +81,11 @@ static void draw_verb(struct random_numbers *numbers, struct drawn_transfer *t)
     const struct rma_type *type = &rma_types[t->type];
     if ((is_strided(t->verb) && !type->has_strides) || ((t->verb == P || t->verb == G) && !type->has_value) ||
         (t->verb == P && type->value_bytes != type->size))
-        t->verb = (enum verb)below(numbers, IPUT);
+        t->verb = (enum verb)below(numbers, type->is_bare ? PUT_SIGNAL : IPUT);
+    if (type->is_bare && t->verb > GET_NBI)
+        t->verb -= PUT_SIGNAL;
+    if (type->is_bare)
+        t->context = PLAIN;
 }
 
 static bool draw_signal(struct random_numbers *numbers, struct drawn_transfer *t)

@@ -62,10 +62,27 @@ static void call_mem(const struct typed_call *c)
     }
 }
 
-#define VALUE_BYTES(TYPE) (sizeof(TYPE) == 16 ? 10 : sizeof(TYPE))
-#define TYPE_ROW(NAME, TYPE, ...) {#NAME, sizeof(TYPE), VALUE_BYTES(TYPE), true, true, call_##NAME},
-#define SIZE_ROW(BITS, BYTES, ...) {#BITS, BYTES, BYTES, false, true, call_##BITS},
+/* clang-format off */
+#define CALL_HALF(NAME, TYPE, KIND, ...)                                                                               \
+    static void call_##NAME(const struct typed_call *c)                                                                \
+    {                                                                                                                  \
+        switch (c->verb) {                                                                                             \
+        case PUT: shmemx_##NAME##_put(c->dest, c->source, c->nelems, c->pe); break;                                    \
+        case GET: shmemx_##NAME##_get(c->dest, c->source, c->nelems, c->pe); break;                                    \
+        case PUT_NBI: shmemx_##NAME##_put_nbi(c->dest, c->source, c->nelems, c->pe); break;                            \
+        default: shmemx_##NAME##_get_nbi(c->dest, c->source, c->nelems, c->pe);                                        \
+        }                                                                                                              \
+    }
+/* clang-format on */
 
-const struct rma_type rma_types[] = {{"mem", 1, 1, false, false, call_mem},
-                                     SHMEMI_FOR_SIZES(SIZE_ROW, ) SHMEMI_FOR_RMA_TYPES(TYPE_ROW, )};
+SHMEMI_FOR_HALF_TYPES(CALL_HALF, )
+
+#define VALUE_BYTES(TYPE) (sizeof(TYPE) == 16 ? 10 : sizeof(TYPE))
+#define TYPE_ROW(NAME, TYPE, ...) {#NAME, sizeof(TYPE), VALUE_BYTES(TYPE), true, true, false, call_##NAME},
+#define SIZE_ROW(BITS, BYTES, ...) {#BITS, BYTES, BYTES, false, true, false, call_##BITS},
+#define HALF_ROW(NAME, TYPE, KIND, ...) {#NAME, sizeof(TYPE), sizeof(TYPE), false, false, true, call_##NAME},
+
+const struct rma_type rma_types[] = {{"mem", 1, 1, false, false, false, call_mem},
+                                     SHMEMI_FOR_SIZES(SIZE_ROW, ) SHMEMI_FOR_RMA_TYPES(TYPE_ROW, )
+                                         SHMEMI_FOR_HALF_TYPES(HALF_ROW, )};
 const int n_rma_types = sizeof rma_types / sizeof rma_types[0];

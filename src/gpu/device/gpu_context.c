@@ -9,6 +9,7 @@
 #include "gpu/device/gpu_copies.h"
 #include "gpu/device/kernels/kernel_lists.h"
 #include "gpu/device/page_locks.h"
+#include "gpu/device/streams/program_streams.h"
 
 #include "base/log.h"
 #include "base/system/plain.h"
@@ -18,8 +19,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FIRST_EVENTS = 16 };
-
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 struct shmemi_gpu_calls shmemi_gpu;
 atomic_bool shmemi_gpu_has_shadows;
@@ -28,12 +27,21 @@ static struct shmemi_gpu_context *contexts;
 /* ---- Streams and events ------------------------------------------------------------------------------------------ */
 
 static atomic_uint n_threads; /* that have used a stream */
+static atomic_uint n_streams = SHMEMI_GPU_STREAMS;
+static pthread_once_t streams_settled = PTHREAD_ONCE_INIT;
 
-unsigned shmemi_gpu_streams_soon(void)
+static void settle_streams(void)
 {
     enum { THREADS_TO_COME = 4 }; /* the service thread, the agents of streams and of kernels, one for collectives */
     const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME + shmemi_watches_streams;
-    return n < SHMEMI_GPU_STREAMS ? n : SHMEMI_GPU_STREAMS;
+    if (n < SHMEMI_GPU_STREAMS)
+        atomic_store(&n_streams, n);
+}
+
+unsigned shmemi_gpu_settle_streams(void)
+{
+    pthread_once(&streams_settled, settle_streams);
+    return atomic_load(&n_streams);
 }
 
 /* Number of this thread's stream. The first threads (main thread, service thread) get one each; later ones share. */
@@ -41,7 +49,7 @@ static unsigned stream_index(void)
 {
     static _Thread_local unsigned number; /* from 1 */
     if (!number)
-        number = atomic_fetch_add(&n_threads, 1) % SHMEMI_GPU_STREAMS + 1;
+        number = atomic_fetch_add(&n_threads, 1) % atomic_load(&n_streams) + 1;
     return number - 1;
 }
 
@@ -90,7 +98,8 @@ int shmemi_gpu_stream(struct shmemi_gpu_context *context, void **stream_p)
 
 int shmemi_gpu_stream_beside(struct shmemi_gpu_context *context, void **stream_p)
 {
-    return shmemi_gpu_stream_number(context, (stream_index() + SHMEMI_GPU_STREAMS / 2) % SHMEMI_GPU_STREAMS, stream_p);
+    const unsigned n = atomic_load_explicit(&n_streams, memory_order_relaxed);
+    return shmemi_gpu_stream_number(context, (stream_index() + n / 2) % n, stream_p);
 }
 
 int shmemi_gpu_event_take(struct shmemi_gpu_context *context, void **event_p)
@@ -211,13 +220,13 @@ static int create_handles(struct shmemi_gpu_context *record)
     if (rc)
         return rc;
     rc = make_witness(record);
-    while (!rc && record->n_free_events < FIRST_EVENTS) {
+    while (!rc && record->n_free_events < SHMEMI_GPU_EVENTS) {
         rc = GPU_CALL(event_create, &record->free_event[record->n_free_events], SHMEMI_GPU_EVENT_NO_TIMING);
         record->n_free_events += !rc;
     }
     check_sight();
     shmemi_gpu_leave(pushed);
-    return rc;
+    return rc ? rc : shmemi_gpu_make_new_ready(record);
 }
 
 static bool is_there(const struct shmemi_gpu_context *record)
@@ -250,6 +259,7 @@ static void destroy_handles(struct shmemi_gpu_context *record)
         if (stream)
             shmemi_gpu.stream_destroy(stream);
     }
+    shmemi_gpu_trial_close(&record->trial);
     if (record->witness)
         shmemi_gpu.host_free(record->witness);
 }

@@ -32,6 +32,11 @@ struct shmemi_gpu_context {
     _Atomic(void *) stream[SHMEMI_GPU_STREAMS]; /* a thread always uses the same one: its copies are in order */
     void *free_event[SHMEMI_GPU_EVENTS];        /* for reuse: making an event costs more than a small copy */
     unsigned n_free_events;
+    atomic_bool is_ready; /* gpu/device/streams/ready.c */
+    struct shmemi_gpu_trial {
+        uintptr_t device;
+        void *locked;
+    } trial; /* memory that is copied, and words that are set, to make streams ready */
     struct {
         bool is_tried; /* an attempt to load them was made */
         void *module;  /* NULL: there are none */
@@ -85,9 +90,11 @@ void shmemi_gpu_contexts_close(void);
 /* This thread's stream in the context, and another one for what is to run beside that. */
 int shmemi_gpu_stream(struct shmemi_gpu_context *context, void **stream_p);
 int shmemi_gpu_stream_beside(struct shmemi_gpu_context *context, void **stream_p);
-/* One of the SHMEMI_GPU_STREAMS that threads use; and how many of them will be in use once threads of the library copy. */
+/* One of the streams that threads use. */
 int shmemi_gpu_stream_number(struct shmemi_gpu_context *context, unsigned index, void **stream_p);
-unsigned shmemi_gpu_streams_soon(void);
+/* How many there are in each context from now on, whatever threads come: the driver makes no stream while a thread of the
+ * program waits in it for a kernel. */
+unsigned shmemi_gpu_settle_streams(void);
 
 /* Events without timing. The context is current when one is taken. */
 int shmemi_gpu_event_take(struct shmemi_gpu_context *context, void **event_p);
