@@ -286,34 +286,30 @@ static size_t length_of(const char *routine, int nreduce)
 /* clang-format off */
 #define ACTIVE_SET int PE_start, int logPE_stride, int PE_size
 
-#define DEFINE_COPIES(VERB, NAME, SIZE)                                                                                \
-    SHMEMI_API(void, NAME, (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync))                   \
+/* __VA_ARGS__: members of struct shmemi_collective_args. */
+#define CALL(NAME, ...)                                                                                                \
     {                                                                                                                  \
         struct shmemi_team *team = TEAM_OF(NAME);                                                                      \
         if (team)                                                                                                      \
-            shmemi_call_##VERB("shmem_" #NAME, team, dest, source, shmemi_bytes_of(nelems, SIZE));                     \
+            shmemi_call_collective("shmem_" #NAME, team,                                                               \
+                                   &(struct shmemi_collective_args){.dest = dest, .source = source, __VA_ARGS__});     \
     }
+
+#define DEFINE_COPIES(VERB, NAME, SIZE)                                                                                \
+    SHMEMI_API(void, NAME, (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync))                   \
+    CALL(NAME, .verb = SHMEMI_##VERB, .size = SIZE, .nelems = nelems)
 
 #define DEFINE_SIZE(BITS, SIZE)                                                                                        \
     SHMEMI_API(void, broadcast##BITS, (void *dest, const void *source, size_t nelems, int PE_root, ACTIVE_SET,         \
                                        long *pSync))                                                                   \
-    {                                                                                                                  \
-        struct shmemi_team *team = TEAM_OF(broadcast##BITS);                                                           \
-        if (team)                                                                                                      \
-            shmemi_call_broadcast("shmem_broadcast" #BITS, team, dest, source, shmemi_bytes_of(nelems, SIZE), PE_root, \
-                                  true);                                                                               \
-    }                                                                                                                  \
-    DEFINE_COPIES(collect, collect##BITS, SIZE)                                                                        \
-    DEFINE_COPIES(fcollect, fcollect##BITS, SIZE)                                                                      \
-    DEFINE_COPIES(alltoall, alltoall##BITS, SIZE)                                                                      \
+    CALL(broadcast##BITS, .verb = SHMEMI_BROADCAST, .size = SIZE, .nelems = nelems, .root = PE_root,                   \
+         .root_keeps_dest = true)                                                                                      \
+    DEFINE_COPIES(COLLECT, collect##BITS, SIZE)                                                                        \
+    DEFINE_COPIES(FCOLLECT, fcollect##BITS, SIZE)                                                                      \
+    DEFINE_COPIES(ALLTOALL, alltoall##BITS, SIZE)                                                                      \
     SHMEMI_API(void, alltoalls##BITS, (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,    \
                                        ACTIVE_SET, long *pSync))                                                       \
-    {                                                                                                                  \
-        struct shmemi_team *team = TEAM_OF(alltoalls##BITS);                                                           \
-        if (team)                                                                                                      \
-            shmemi_call_alltoalls("shmem_alltoalls" #BITS, team, dest, source,                                         \
-                                  (struct shmemi_alltoall_strides){SIZE, nelems, dst, sst});                           \
-    }
+    CALL(alltoalls##BITS, .verb = SHMEMI_ALLTOALLS, .size = SIZE, .nelems = nelems, .dst = dst, .sst = sst)
 DEFINE_SIZE(32, 4)
 DEFINE_SIZE(64, 8)
 
@@ -321,13 +317,9 @@ DEFINE_SIZE(64, 8)
 #define DEFINE_TO_ALL(NAME, TYPE, OP)                                                                                  \
     SHMEMI_API(void, NAME##_##OP##_to_all, (TYPE *dest, const TYPE *source, int nreduce, ACTIVE_SET, TYPE *pWrk,       \
                                             long *pSync))                                                              \
-    {                                                                                                                  \
-        (void)pWrk;                                                                                                    \
-        struct shmemi_team *team = TEAM_OF(NAME##_##OP##_to_all);                                                      \
-        if (team)                                                                                                      \
-            shmemi_call_reduce("shmem_" #NAME "_" #OP "_to_all", &shmemi_ops[SHMEMI_OP_##OP][SHMEMI_KIND_OF(TYPE)],    \
-                               team, dest, source, length_of("shmem_" #NAME "_" #OP "_to_all", nreduce));              \
-    }
+    CALL(NAME##_##OP##_to_all, .verb = SHMEMI_REDUCE, .size = sizeof(TYPE),                                            \
+         .nelems = ((void)pWrk, length_of("shmem_" #NAME "_" #OP "_to_all", nreduce)),                                 \
+         .op = &shmemi_ops[SHMEMI_OP_##OP][SHMEMI_KIND_OF(TYPE)])
 /* clang-format on */
 SHMEMI_FOR_SET_BITS_TYPES(DEFINE_TO_ALL, and)
 SHMEMI_FOR_SET_BITS_TYPES(DEFINE_TO_ALL, or)

@@ -251,13 +251,13 @@ int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *arg
 }
 
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
-                     const struct shmemi_alltoall_strides *strides)
+                     const struct shmemi_collective_args *strides)
 {
     const struct blocks blocks = {team,
                                   args,
                                   strides->size,
                                   strides->nelems,
-                                  (size_t)strides->dest * strides->size,
-                                  (size_t)strides->source * strides->size};
+                                  (size_t)strides->dst * strides->size,
+                                  (size_t)strides->sst * strides->size};
     return strides->nelems ? exchange(&blocks) : 0;
 }

@@ -165,15 +165,17 @@ struct leaders_broadcast {
     struct shmemi_context context;
 };
 
-static int deliver(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
+static int deliver(struct leaders_broadcast *broadcast, int leader, struct shmemi_slice bytes)
 {
-    return shmemi_send(&broadcast->context, broadcast->dest, at, broadcast->have, at, nbytes,
-                       shmemi_leader_world_pe(broadcast->team, leader));
+    if (bytes.start == bytes.end)
+        return 0;
+    return shmemi_send(&broadcast->context, broadcast->dest, bytes.start, broadcast->have, bytes.start,
+                       bytes.end - bytes.start, shmemi_leader_world_pe(broadcast->team, leader));
 }
 
-static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, size_t at, size_t nbytes)
+static int deliver_with_flag(struct leaders_broadcast *broadcast, int leader, struct shmemi_slice bytes)
 {
-    int rc = deliver(broadcast, leader, at, nbytes);
+    int rc = deliver(broadcast, leader, bytes);
     return rc ? rc
               : shmemi_notify(broadcast->team, &broadcast->context, shmemi_leader_world_pe(broadcast->team, leader),
                               broadcast->flag, broadcast->number);
@@ -204,19 +206,38 @@ static int confirm(struct leaders_broadcast *broadcast, int reach)
                          entered_at(broadcast, reach), broadcast->number);
 }
 
-static int deliver_in_tree(struct leaders_broadcast *broadcast, int reach)
+static struct shmemi_slice part(const struct leaders_broadcast *broadcast, int number)
 {
-    const int to = (broadcast->team->leaders.me + reach) % broadcast->team->leaders.n;
-    if (broadcast->before)
-        shmemi_await_leader(broadcast->team, to, entered_at(broadcast, reach), broadcast->before);
-    return deliver_with_flag(broadcast, to, 0, broadcast->nbytes);
+    return shmemi_slice_of(broadcast->nbytes, broadcast->team->leaders.n, number);
 }
 
-/* Binomial tree: a leader at distance d from the root receives from the one at distance d without d's lowest bit. */
-static int deliver_by_tree(struct leaders_broadcast *broadcast)
+/* Parts first to end - 1. */
+static struct shmemi_slice parts(const struct leaders_broadcast *broadcast, int first, int end)
 {
-    const int n = broadcast->team->leaders.n;
-    const int distance = (broadcast->team->leaders.me - broadcast->root + n) % n;
+    return (struct shmemi_slice){part(broadcast, first).start, part(broadcast, end - 1).end};
+}
+
+/* Everything, or the part of the leader at the distance `to` from the root and those that it has to hand on. */
+static int deliver_in_tree(struct leaders_broadcast *broadcast, int to, int reach, bool all)
+{
+    const int n = broadcast->team->leaders.n, leader = (broadcast->root + to) % n;
+    const struct shmemi_slice bytes =
+        all ? (struct shmemi_slice){0, broadcast->nbytes} : parts(broadcast, to, to + reach < n ? to + reach : n);
+    if (broadcast->before)
+        shmemi_await_leader(broadcast->team, leader, entered_at(broadcast, reach), broadcast->before);
+    return deliver_with_flag(broadcast, leader, bytes);
+}
+
+static int distance_from_root(const struct leaders_broadcast *broadcast)
+{
+    return (broadcast->team->leaders.me - broadcast->root + broadcast->team->leaders.n) % broadcast->team->leaders.n;
+}
+
+/* Binomial tree: a leader at distance d from the root receives from the one at distance d without d's lowest bit, and hands
+ * on what it gets. */
+static int hand_down(struct leaders_broadcast *broadcast, bool all)
+{
+    const int n = broadcast->team->leaders.n, distance = distance_from_root(broadcast);
     int reach = 1, rc = 0;
     while (reach < n && !(distance & reach))
         reach *= 2;
@@ -226,20 +247,14 @@ static int deliver_by_tree(struct leaders_broadcast *broadcast)
         await_delivery(broadcast, deliverer(broadcast, reach));
     for (reach /= 2; reach > 0 && !rc; reach /= 2)
         if (distance + reach < n)
-            rc = deliver_in_tree(broadcast, reach);
+            rc = deliver_in_tree(broadcast, distance + reach, reach, all);
+    return rc;
+}
+
+static int deliver_by_tree(struct leaders_broadcast *broadcast)
+{
+    int rc = hand_down(broadcast, true);
     return rc ? rc : shmemi_complete(&broadcast->context);
-}
-
-static size_t part_start(const struct leaders_broadcast *broadcast, int leader)
-{
-    const size_t n = (size_t)broadcast->team->leaders.n;
-    return broadcast->nbytes / n * (size_t)leader / SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE;
-}
-
-static size_t part_bytes(const struct leaders_broadcast *broadcast, int leader)
-{
-    size_t end = leader + 1 < broadcast->team->leaders.n ? part_start(broadcast, leader + 1) : broadcast->nbytes;
-    return end - part_start(broadcast, leader);
 }
 
 /* The root sends each leader a part, which that leader sends on to all others but the root. */
@@ -251,12 +266,12 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
         await_delivery(broadcast, broadcast->root);
     for (int i = 1; i < n && me == broadcast->root && !rc; i++) {
         int leader = (me + i) % n;
-        rc = deliver_with_flag(broadcast, leader, part_start(broadcast, leader), part_bytes(broadcast, leader));
+        rc = deliver_with_flag(broadcast, leader, part(broadcast, leader));
     }
     for (int i = 1; i < n && !rc; i++) {
         int leader = (me + i) % n;
         if (leader != broadcast->root)
-            rc = deliver(broadcast, leader, part_start(broadcast, me), part_bytes(broadcast, me));
+            rc = deliver(broadcast, leader, part(broadcast, me));
     }
     if (!rc)
         rc = shmemi_complete(&broadcast->context);
@@ -268,34 +283,9 @@ static int deliver_by_scatter(struct leaders_broadcast *broadcast)
 /* Deliver parts first to first + count - 1 to the leader at a distance from the root. */
 static int deliver_parts(struct leaders_broadcast *broadcast, int distance, int first, int count)
 {
-    const int n = broadcast->team->leaders.n, last = first + count - 1;
-    const size_t start = part_start(broadcast, first);
-    if (!count)
-        return 0;
-    return deliver(broadcast, (broadcast->root + distance) % n, start,
-                   part_start(broadcast, last) + part_bytes(broadcast, last) - start);
-}
-
-/* A leader gets its part and those that it has to hand on, and hands them on. */
-static int scatter_by_tree(struct leaders_broadcast *broadcast, int distance)
-{
-    const int n = broadcast->team->leaders.n;
-    int reach = 1, rc = 0;
-    while (reach < n && !(distance & reach))
-        reach *= 2;
-    if (distance)
-        await_delivery(broadcast, deliverer(broadcast, reach));
-    for (reach /= 2; reach > 0 && !rc; reach /= 2) {
-        const int to = distance + reach;
-        if (to >= n)
-            continue;
-        rc = deliver_parts(broadcast, to, to, to + reach < n ? reach : n - to);
-        if (!rc)
-            rc = shmemi_notify(broadcast->team, &broadcast->context,
-                               shmemi_leader_world_pe(broadcast->team, (broadcast->root + to) % n), broadcast->flag,
-                               broadcast->number);
-    }
-    return rc;
+    return count ? deliver(broadcast, (broadcast->root + distance) % broadcast->team->leaders.n,
+                           parts(broadcast, first, first + count))
+                 : 0;
 }
 
 /* In each round a leader sends all the parts that it has from its own on; the root has no use for any. */
@@ -324,11 +314,9 @@ static int put_together(struct leaders_broadcast *broadcast, int distance)
 
 static int deliver_by_halving(struct leaders_broadcast *broadcast)
 {
-    const int n = broadcast->team->leaders.n;
-    const int distance = (broadcast->team->leaders.me - broadcast->root + n) % n;
-    int rc = scatter_by_tree(broadcast, distance);
+    int rc = hand_down(broadcast, false);
     if (!rc)
-        rc = put_together(broadcast, distance);
+        rc = put_together(broadcast, distance_from_root(broadcast));
     shmemi_leaders_all_entered(broadcast->team);
     return rc ? rc : shmemi_complete(&broadcast->context);
 }

@@ -6,9 +6,9 @@
 
 #include "shmem/check/check.h"
 
-static struct shmemi_call collective_call(const char *routine)
+static size_t bytes_of(const struct shmemi_collective_args *what)
 {
-    return (struct shmemi_call){.routine = routine, .activity = SHMEMI_AT_COLLECTIVE};
+    return shmemi_bytes_of(what->nelems, what->size);
 }
 
 /* The bytes of one block per member; SIZE_MAX, which no region holds, on overflow. */
@@ -39,61 +39,60 @@ static inline void check_equal(const char *routine, struct shmemi_team *team, co
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes,
-                           int root, bool root_keeps_dest)
+void shmemi_check_root(const char *routine, const struct shmemi_team *team, int root)
 {
     if ((unsigned)root >= (unsigned)team->n_pes)
         shmemi_fatal("%s: the root %d is out of range, there are PEs 0 to %d", routine, root, team->n_pes - 1);
-    struct shmemi_copy_args args = {
-        .dest = shmemi_symmetric_of(routine, dest, nbytes), .nbytes = nbytes, .root_keeps_dest = root_keeps_dest};
-    if (team->my_pe == root || shmemi_region_of(source))
-        args.source = shmemi_source_of(routine, source, nbytes);
-    check_equal(routine, team, &args.dest, nbytes, root);
-    shmemi_check_overlap(routine, dest, nbytes, source, nbytes, true);
-    struct shmemi_call call = collective_call(routine);
-    shmemi_span_begin(&call);
-    shmemi_require(shmemi_broadcast(team, &args, root));
-    shmemi_span_end(&call);
 }
 
-void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
+static int broadcast(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
 {
-    struct shmemi_copy_args args = {.source = shmemi_source_of(routine, source, nbytes), .nbytes = nbytes};
+    const size_t nbytes = bytes_of(what);
+    shmemi_check_root(routine, team, what->root);
+    struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, what->dest, nbytes),
+                                    .nbytes = nbytes,
+                                    .root_keeps_dest = what->root_keeps_dest};
+    if (team->my_pe == what->root || shmemi_region_of(what->source))
+        args.source = shmemi_source_of(routine, what->source, nbytes);
+    check_equal(routine, team, &args.dest, nbytes, what->root);
+    shmemi_check_overlap(routine, what->dest, nbytes, what->source, nbytes, true);
+    return shmemi_broadcast(team, &args, what->root);
+}
+
+static int collect(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
+{
+    struct shmemi_copy_args args = {.nbytes = bytes_of(what)};
+    args.source = shmemi_source_of(routine, what->source, args.nbytes);
     check_equal(routine, team, &args.dest, 0, -1);
-    struct shmemi_call call = collective_call(routine);
-    shmemi_span_begin(&call);
-    shmemi_require(shmemi_collect(routine, team, dest, &args));
-    shmemi_span_end(&call);
+    return shmemi_collect(routine, team, what->dest, &args);
 }
 
-void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
+/* The arguments where dest has room for a block of each member; source_bytes: the size of source. */
+static struct shmemi_copy_args block_args(const char *routine, struct shmemi_team *team,
+                                          const struct shmemi_collective_args *what, size_t source_bytes)
 {
-    struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
-                                    .source = shmemi_source_of(routine, source, nbytes),
-                                    .nbytes = nbytes};
+    const size_t nbytes = bytes_of(what), dest_bytes = bytes_of_all(team, nbytes);
+    const struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, what->dest, dest_bytes),
+                                          .source = shmemi_source_of(routine, what->source, source_bytes),
+                                          .nbytes = nbytes};
     check_equal(routine, team, &args.dest, nbytes, -1);
-    shmemi_check_overlap(routine, dest, bytes_of_all(team, nbytes), source, nbytes, team->n_pes == 1);
-    struct shmemi_call call = collective_call(routine);
-    shmemi_span_begin(&call);
-    shmemi_require(shmemi_fcollect(team, &args));
-    shmemi_span_end(&call);
+    shmemi_check_overlap(routine, what->dest, dest_bytes, what->source, source_bytes, team->n_pes == 1);
+    return args;
 }
 
-void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes)
+static int fcollect(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
 {
-    struct shmemi_copy_args args = {.dest = shmemi_symmetric_of(routine, dest, bytes_of_all(team, nbytes)),
-                                    .source = shmemi_source_of(routine, source, bytes_of_all(team, nbytes)),
-                                    .nbytes = nbytes};
-    check_equal(routine, team, &args.dest, nbytes, -1);
-    shmemi_check_overlap(routine, dest, bytes_of_all(team, nbytes), source, bytes_of_all(team, nbytes),
-                         team->n_pes == 1);
-    struct shmemi_call call = collective_call(routine);
-    shmemi_span_begin(&call);
-    shmemi_require(shmemi_alltoall(team, &args));
-    shmemi_span_end(&call);
+    const struct shmemi_copy_args args = block_args(routine, team, what, bytes_of(what));
+    return shmemi_fcollect(team, &args);
 }
 
-/* Bytes from the first to the last of n elements at this stride; SIZE_MAX on overflow. */
+static int alltoall(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
+{
+    const struct shmemi_copy_args args = block_args(routine, team, what, bytes_of_all(team, bytes_of(what)));
+    return shmemi_alltoall(team, &args);
+}
+
+/* Bytes from the first to the last one of n elements at this stride; SIZE_MAX on overflow. */
 static size_t extent(size_t n, ptrdiff_t stride, size_t size)
 {
     size_t elements;
@@ -104,36 +103,30 @@ static size_t extent(size_t n, ptrdiff_t stride, size_t size)
     return shmemi_bytes_of(elements + 1, size);
 }
 
-void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *dest, const void *source,
-                           struct shmemi_alltoall_strides strides)
+static int alltoalls(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
 {
-    if (strides.dest < 1 || strides.source < 1)
-        shmemi_fatal("%s: strides must be at least 1, not %td and %td", routine, strides.dest, strides.source);
-    if (strides.dest == 1 && strides.source == 1) {
-        shmemi_call_alltoall(routine, team, dest, source, shmemi_bytes_of(strides.nelems, strides.size));
-        return;
-    }
-    size_t n = bytes_of_all(team, strides.nelems);
-    struct shmemi_copy_args args = {
-        .dest = shmemi_symmetric_of(routine, dest, extent(n, strides.dest, strides.size)),
-        .source = shmemi_source_of(routine, source, extent(n, strides.source, strides.size)),
+    if (what->dst < 1 || what->sst < 1)
+        shmemi_fatal("%s: strides must be at least 1, not %td and %td", routine, what->dst, what->sst);
+    if (what->dst == 1 && what->sst == 1)
+        return alltoall(routine, team, what);
+    const size_t n = bytes_of_all(team, what->nelems), dest_bytes = extent(n, what->dst, what->size);
+    const struct shmemi_copy_args args = {
+        .dest = shmemi_symmetric_of(routine, what->dest, dest_bytes),
+        .source = shmemi_source_of(routine, what->source, extent(n, what->sst, what->size)),
     };
-    check_equal(routine, team, &args.dest, extent(n, strides.dest, strides.size), -1);
-    struct shmemi_call call = collective_call(routine);
-    shmemi_span_begin(&call);
-    shmemi_require(shmemi_alltoalls(team, &args, &strides));
-    shmemi_span_end(&call);
+    check_equal(routine, team, &args.dest, dest_bytes, -1);
+    return shmemi_alltoalls(team, &args, what);
 }
 
 /* Others may have to read the source, so a private one is copied to dest and the reduction is done in place. */
-static struct shmemi_reduce_args reduce_args(const char *routine, const struct shmemi_op *op, struct shmemi_team *team,
-                                             void *dest, const void *source, size_t nelems)
+static struct shmemi_reduce_args reduce_args(const char *routine, struct shmemi_team *team,
+                                             const struct shmemi_collective_args *what)
 {
-    size_t nbytes = shmemi_bytes_of(nelems, op->size);
-    struct shmemi_reduce_args args = {op, shmemi_symmetric_of(routine, dest, nbytes),
-                                      shmemi_source_of(routine, source, nbytes), nbytes};
+    const size_t nbytes = bytes_of(what);
+    struct shmemi_reduce_args args = {what->op, shmemi_symmetric_of(routine, what->dest, nbytes),
+                                      shmemi_source_of(routine, what->source, nbytes), nbytes};
     check_equal(routine, team, &args.dest, nbytes, -1);
-    shmemi_check_overlap(routine, dest, nbytes, source, nbytes, true);
+    shmemi_check_overlap(routine, what->dest, nbytes, what->source, nbytes, true);
     if (nbytes && shmemi_is_private(&args.source)) {
         shmemi_require(shmemi_copy_own(&args.dest, &args.source, nbytes));
         args.source = args.dest;
@@ -141,22 +134,33 @@ static struct shmemi_reduce_args reduce_args(const char *routine, const struct s
     return args;
 }
 
-void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
-                        const void *source, size_t nreduce)
+static int reduce(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
 {
-    struct shmemi_call call = collective_call(routine);
-    shmemi_span_begin(&call);
-    struct shmemi_reduce_args args = reduce_args(routine, op, team, dest, source, nreduce);
-    shmemi_require(shmemi_reduce(team, &args));
-    shmemi_span_end(&call);
+    const struct shmemi_reduce_args args = reduce_args(routine, team, what);
+    return shmemi_reduce(team, &args);
 }
 
-void shmemi_call_scan(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
-                      const void *source, size_t nelems, bool exclusive)
+static int scan(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
 {
-    struct shmemi_call call = collective_call(routine);
+    const struct shmemi_reduce_args args = reduce_args(routine, team, what);
+    return shmemi_scan(team, &args, what->verb == SHMEMI_EXSCAN);
+}
+
+static int (*const calls[])(const char *routine, struct shmemi_team *team,
+                            const struct shmemi_collective_args *what) = {
+    [SHMEMI_BROADCAST] = broadcast, [SHMEMI_COLLECT] = collect,     [SHMEMI_FCOLLECT] = fcollect,
+    [SHMEMI_ALLTOALL] = alltoall,   [SHMEMI_ALLTOALLS] = alltoalls, [SHMEMI_REDUCE] = reduce,
+    [SHMEMI_INSCAN] = scan,         [SHMEMI_EXSCAN] = scan,
+};
+
+void shmemi_call_collective(const char *routine, struct shmemi_team *team, const struct shmemi_collective_args *what)
+{
+    struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_COLLECTIVE};
+    if (what->verb == SHMEMI_SYNC) {
+        shmemi_sync_in(routine, team, false);
+        return;
+    }
     shmemi_span_begin(&call);
-    struct shmemi_reduce_args args = reduce_args(routine, op, team, dest, source, nelems);
-    shmemi_require(shmemi_scan(team, &args, exclusive));
+    shmemi_require(calls[what->verb](routine, team, what));
     shmemi_span_end(&call);
 }

@@ -12,6 +12,7 @@
 #ifndef SHMEMI_COLLECTIVES_H
 #define SHMEMI_COLLECTIVES_H
 
+#include "shmem/coll/call.h"
 #include "shmem/coll/choice.h"
 #include "shmem/coll/op.h"
 #include "shmem/team.h"
@@ -334,12 +335,8 @@ int shmemi_alltoall(struct shmemi_team *team, const struct shmemi_copy_args *arg
 int shmemi_exchange_eager(struct shmemi_team *team, const struct shmemi_copy_args *args, size_t contribution,
                           size_t at);
 
-struct shmemi_alltoall_strides {
-    size_t size, nelems;
-    ptrdiff_t dest, source; /* in elements of size bytes */
-};
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
-                     const struct shmemi_alltoall_strides *strides);
+                     const struct shmemi_collective_args *strides);
 
 /* The slice of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
  * same line. */
@@ -373,25 +370,5 @@ enum shmemi_end_action { SHMEMI_END_STATS = 1, SHMEMI_END_TRACE = 2, SHMEMI_END_
  * which has completed all that it has sent, says for what reason it ends. 0, or logs an error and returns -errno: the job
  * would hang, since all others have waited for SHMEM_TIMEOUT. */
 int shmemi_final_barrier(enum shmemi_presence presence, unsigned *actions_p);
-
-/* ---- call.c: how the public routines call collectives over teams and active sets --------------------------------- */
-
-/* Arguments are checked before anything is changed. A wrong argument or a failed transfer ends the job, since the other
- * PEs would wait for this one; the message names the routine. */
-void shmemi_call_broadcast(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes,
-                           int root, bool root_keeps_dest);
-
-/* nbytes: what this PE contributes or, in an alltoall, sends to each member. */
-void shmemi_call_collect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
-void shmemi_call_fcollect(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
-void shmemi_call_alltoall(const char *routine, struct shmemi_team *team, void *dest, const void *source, size_t nbytes);
-
-void shmemi_call_alltoalls(const char *routine, struct shmemi_team *team, void *dest, const void *source,
-                           struct shmemi_alltoall_strides strides);
-
-void shmemi_call_reduce(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
-                        const void *source, size_t nreduce);
-void shmemi_call_scan(const char *routine, const struct shmemi_op *op, struct shmemi_team *team, void *dest,
-                      const void *source, size_t nelems, bool exclusive);
 
 #endif

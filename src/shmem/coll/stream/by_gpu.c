@@ -18,7 +18,7 @@
 struct gpu_plan {
     const char *routine;
     const struct shmemi_team *team;
-    const struct shmemi_stream_collective *what;
+    const struct shmemi_collective_args *what;
     struct shmemi_symmetric dest, source;
     struct shmemi_meeting meeting;
     struct shmemi_place sources[SHMEMI_MEETING_MEMBERS], dests[SHMEMI_MEETING_MEMBERS];
@@ -165,7 +165,7 @@ static int plan_alltoall(struct gpu_plan *plan)
 }
 
 /* Bytes from the first to the last one of elements that are so many elements apart. */
-static size_t spread_bytes(const struct shmemi_stream_collective *what, size_t nelems, ptrdiff_t stride)
+static size_t spread_bytes(const struct shmemi_collective_args *what, size_t nelems, ptrdiff_t stride)
 {
     return shmemi_bytes_of((nelems - 1) * (size_t)stride + 1, what->size);
 }
@@ -173,7 +173,7 @@ static size_t spread_bytes(const struct shmemi_stream_collective *what, size_t n
 /* Each member puts its elements for another one there, row by row. */
 static int plan_alltoalls(struct gpu_plan *plan)
 {
-    const struct shmemi_stream_collective *what = plan->what;
+    const struct shmemi_collective_args *what = plan->what;
     struct shmemi_meeting *meeting = &plan->meeting;
     const size_t n = (size_t)meeting->n, all = n * what->nelems;
     if (!what->nelems || what->dst < 1 || what->sst < 1)
@@ -279,25 +279,11 @@ static int plan_exscan(struct gpu_plan *plan)
     return plan_combination(plan, SHMEMI_COMBINE_EXCLUSIVE);
 }
 
-/* What GPUs do alone. */
-static const struct {
-    shmemi_run_func_t run;
-    int (*plan)(struct gpu_plan *plan);
-} planners[] = {
-    {shmemi_run_sync, plan_sync},         {shmemi_run_broadcast, plan_broadcast},
-    {shmemi_run_collect, plan_collect},   {shmemi_run_fcollect, plan_fcollect},
-    {shmemi_run_alltoall, plan_alltoall}, {shmemi_run_alltoalls, plan_alltoalls},
-    {shmemi_run_reduce, plan_reduce},     {shmemi_run_inscan, plan_inscan},
-    {shmemi_run_exscan, plan_exscan},
+static int (*const planners[])(struct gpu_plan *plan) = {
+    [SHMEMI_SYNC] = plan_sync,         [SHMEMI_BROADCAST] = plan_broadcast, [SHMEMI_COLLECT] = plan_collect,
+    [SHMEMI_FCOLLECT] = plan_fcollect, [SHMEMI_ALLTOALL] = plan_alltoall,   [SHMEMI_ALLTOALLS] = plan_alltoalls,
+    [SHMEMI_REDUCE] = plan_reduce,     [SHMEMI_INSCAN] = plan_inscan,       [SHMEMI_EXSCAN] = plan_exscan,
 };
-
-static int make_plan(struct gpu_plan *plan)
-{
-    for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++)
-        if (planners[i].run == plan->what->run)
-            return planners[i].plan(plan);
-    return -ENOTSUP;
-}
 
 /* ---- Enqueueing -------------------------------------------------------------------------------------------------- */
 
@@ -352,21 +338,20 @@ static int enqueue(struct shmemi_team_meetings *meetings, const struct shmemi_st
 }
 
 int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
-                             struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what)
+                             struct shmemi_team_meetings *meetings, const struct shmemi_collective_args *what)
 {
     struct gpu_plan plan = {.routine = call->routine, .team = team, .what = what};
     if (!call->stream.memory->streams->commands || !is_team_met(team))
         return -ENOTSUP;
-    if (what->run == shmemi_run_broadcast && (unsigned)what->root >= (unsigned)team->n_pes)
-        shmemi_fatal("%s: the root %d is out of range, there are PEs 0 to %d", call->routine, what->root,
-                     team->n_pes - 1);
+    if (what->verb == SHMEMI_BROADCAST)
+        shmemi_check_root(call->routine, team, what->root);
     plan.meeting = (struct shmemi_meeting){.what = SHMEMI_MEET_COPY,
                                            .n = team->n_pes,
                                            .me = team->my_pe,
                                            .slot = team->slot,
                                            .first_number = team->first_number,
                                            .nbytes = shmemi_bytes_of(what->nelems, what->size)};
-    int rc = make_plan(&plan);
+    int rc = planners[what->verb](&plan);
     if (rc)
         return rc;
     struct shmemi_call frame = {.routine = call->routine, .activity = SHMEMI_AT_COLLECTIVE};

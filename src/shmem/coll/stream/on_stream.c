@@ -34,7 +34,7 @@ enum state { ENQUEUED, REACHED, DONE };
 
 struct job {
     const char *routine;
-    struct shmemi_stream_collective what;
+    struct shmemi_collective_args what;
     struct shmemi_team_stream *of;
     _Atomic enum state state;
     struct job *next;
@@ -76,7 +76,7 @@ static void *serve(void *argument)
     pthread_mutex_lock(&of->lock);
     while ((job = await_job(of))) {
         pthread_mutex_unlock(&of->lock);
-        job->what.run(job->routine, &of->duplicate, &job->what);
+        shmemi_call_collective(job->routine, &of->duplicate, &job->what);
         pthread_mutex_lock(&of->lock);
         of->first = job->next;
         atomic_store(&job->state, DONE);
@@ -213,7 +213,7 @@ static int enqueue(const struct shmemi_stream *stream, struct job *job)
 }
 
 int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_team_t handle,
-                                const struct shmemi_stream_collective *what)
+                                const struct shmemi_collective_args *what)
 {
     struct shmemi_team *team = shmemi_require_team(call->routine, handle);
     struct shmemi_team_stream *of = stream_of(team);
@@ -232,58 +232,4 @@ int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_tea
     job->of = of;
     shmemi_require(enqueue(&call->stream, job));
     return 0;
-}
-
-/* ---- What the thread runs ---------------------------------------------------------------------------------------- */
-
-static size_t bytes_of(const struct shmemi_stream_collective *what)
-{
-    return shmemi_bytes_of(what->nelems, what->size);
-}
-
-void shmemi_run_sync(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    (void)what;
-    shmemi_sync_in(routine, team, false);
-}
-
-void shmemi_run_broadcast(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_broadcast(routine, team, what->dest, what->source, bytes_of(what), what->root, false);
-}
-
-void shmemi_run_collect(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_collect(routine, team, what->dest, what->source, bytes_of(what));
-}
-
-void shmemi_run_fcollect(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_fcollect(routine, team, what->dest, what->source, bytes_of(what));
-}
-
-void shmemi_run_alltoall(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_alltoall(routine, team, what->dest, what->source, bytes_of(what));
-}
-
-void shmemi_run_alltoalls(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    const struct shmemi_alltoall_strides strides = {what->size, what->nelems, what->dst, what->sst};
-    shmemi_call_alltoalls(routine, team, what->dest, what->source, strides);
-}
-
-void shmemi_run_reduce(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_reduce(routine, what->op, team, what->dest, what->source, what->nelems);
-}
-
-void shmemi_run_inscan(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_scan(routine, what->op, team, what->dest, what->source, what->nelems, false);
-}
-
-void shmemi_run_exscan(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what)
-{
-    shmemi_call_scan(routine, what->op, team, what->dest, what->source, what->nelems, true);
 }

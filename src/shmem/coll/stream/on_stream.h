@@ -9,36 +9,9 @@
 #include "shmem/coll/collectives.h"
 #include "shmem/stream/stream_call.h"
 
-struct shmemi_stream_collective;
-typedef void (*shmemi_run_func_t)(const char *routine, struct shmemi_team *team,
-                                  const struct shmemi_stream_collective *what);
-
-/* A collective with the arguments of its routine. */
-struct shmemi_stream_collective {
-    shmemi_run_func_t run;
-    void *dest;
-    const void *source;
-    size_t size, nelems; /* of an element, 0 if there are none; and how many */
-    int root;
-    const struct shmemi_op *op;
-    ptrdiff_t dst, sst; /* alltoalls */
-    bool completes;     /* it begins with a quiet */
-};
-
-/* What `run` can be. */
-void shmemi_run_sync(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_broadcast(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_collect(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_fcollect(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_alltoall(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_alltoalls(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_reduce(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_inscan(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-void shmemi_run_exscan(const char *routine, struct shmemi_team *team, const struct shmemi_stream_collective *what);
-
 /* Enqueue a collective; *what is copied. Returns 0; errors end the job. */
 int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_team_t team,
-                                const struct shmemi_stream_collective *what);
+                                const struct shmemi_collective_args *what);
 
 /* ---- By the GPUs alone (by_gpu.c) ----------------------------------------------------------------------------------- */
 
@@ -60,7 +33,7 @@ uint64_t shmemi_team_meetings_close(const struct shmemi_team *team, struct shmem
 
 /* -ENOTSUP, with nothing enqueued, on all members alike: a thread does it. */
 int shmemi_collective_by_gpu(const struct shmemi_stream_call *call, const struct shmemi_team *team,
-                             struct shmemi_team_meetings *meetings, const struct shmemi_stream_collective *what);
+                             struct shmemi_team_meetings *meetings, const struct shmemi_collective_args *what);
 
 /* For the watchdog (meeting_watch.c): a meeting, with its number, that is enqueued next; shmemi_watched_end comes after
  * that. */
