@@ -8,6 +8,7 @@
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
+#include "transport/staged/staged.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,8 +31,7 @@ struct slot {
     struct shmemi_event event; /* LOADING and LANDING */
     /* LOADING: */
     struct shmemi_request request;
-    const struct shmemi_link *link;
-    int pe;
+    const struct shmemi_view *view;
 };
 
 /* Whether a slot is free is its state in the control block. Only this process changes a slot that is FREE, DONE or
@@ -248,8 +248,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     struct slot *mine = &origin.slot[slot];
     mine->event = *event;
     mine->request = *request;
-    mine->link = view->link;
-    mine->pe = view->pe;
+    mine->view = view;
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
     pthread_mutex_unlock(&origin.lock);
@@ -285,7 +284,7 @@ static void send_filled(unsigned slot, int rc)
     struct shmemi_request request = mine->request; /* once it is sent, the slot may be another's */
     in_hand++;
     if (!rc)
-        rc = mine->link->send(mine->pe, &request);
+        rc = shmemi_staged_send(mine->view, &request);
     in_hand--;
     if (!rc)
         return;

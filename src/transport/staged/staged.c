@@ -103,7 +103,7 @@ void shmemi_staged_note_pending(struct shmemi_context *context)
 
 int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
-    return view->link->send(view->pe, request);
+    return view->link->send(view, request);
 }
 
 unsigned shmemi_staged_await_slot(struct shmemi_context *context)
