@@ -29,7 +29,7 @@
 #include <string.h>
 
 static char cause[SHMEMI_CAUSE_BYTES + 64];
-static bool staging_is_pinned[SHMEMI_MEMTYPES];
+static bool heap_is_pinned[SHMEMI_MEMTYPES];
 
 const char *shmemi_map_cause(void)
 {
@@ -193,21 +193,14 @@ static int agree(struct attempt *attempt)
 
 /* Page-lock the staging areas of the node's PEs and this PE's heap for the kind of memory, once: that makes copies
  * between them and the GPU faster. If it fails, copies are only slower. */
-static void pin_staging(const struct shmemi_memory *memory)
+static void pin_host_memory(const struct shmemi_memory *memory)
 {
-    if (!memory->pinning || staging_is_pinned[memory->type])
+    shmemi_node_pin_staging(memory);
+    if (!memory->pinning || heap_is_pinned[memory->type])
         return;
-    staging_is_pinned[memory->type] = true;
-    memory->pinning->pin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+    heap_is_pinned[memory->type] = true;
     memory->pinning->pin((void *)shmemi_window.base, shmemi_window.heap_size);
     shmemi_prepared_pin();
-}
-
-static void unpin_staging(const struct shmemi_memory *memory)
-{
-    staging_is_pinned[memory->type] = false;
-    memory->pinning->unpin((void *)shmemi_window.base, shmemi_window.heap_size);
-    memory->pinning->unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
 }
 
 /* Export this PE's object, so that other PEs of the node can open it, if that is possible. Obstacles are noted. */
@@ -312,7 +305,7 @@ static int carry_out(struct attempt *attempt)
     int rc = agree(attempt);
     const bool is_agreed = !rc;
     if (is_agreed) {
-        pin_staging(attempt->memory);
+        pin_host_memory(attempt->memory);
         attach(attempt);
         rc = agree(attempt);
     }
@@ -394,7 +387,7 @@ void shmemi_map_close(void)
         region = NULL;
     }
     free_areas();
-    for (int type = 0; type < SHMEMI_MEMTYPES; type++)
-        if (staging_is_pinned[type])
-            unpin_staging(shmemi_memory_of_type(type));
+    shmemi_node_unpin_staging();
+    shmemi_memory_unpin((void *)shmemi_window.base, shmemi_window.heap_size);
+    memset(heap_is_pinned, 0, sizeof heap_is_pinned);
 }

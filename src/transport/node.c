@@ -174,6 +174,21 @@ int shmemi_node_join(uint64_t handout)
     return rc;
 }
 
+static atomic_bool staging_is_pinned[SHMEMI_MEMTYPES];
+
+void shmemi_node_pin_staging(const struct shmemi_memory *memory)
+{
+    if (memory->pinning && !atomic_exchange(&staging_is_pinned[memory->type], true))
+        memory->pinning->pin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+}
+
+void shmemi_node_unpin_staging(void)
+{
+    shmemi_memory_unpin(shmemi_node_staging(0), (size_t)shmemi_job.node_n_pes * shmemi_node.staging_size);
+    for (int type = 0; type < SHMEMI_MEMTYPES; type++)
+        atomic_store(&staging_is_pinned[type], false);
+}
+
 int shmemi_node_map_heap(void *address)
 {
     const struct shmemi_node *node = &shmemi_node;

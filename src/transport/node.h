@@ -86,6 +86,11 @@ int shmemi_node_bind(size_t heap_size, size_t rarely_used);
 int shmemi_node_join(uint64_t handout);
 void shmemi_node_leave(void);
 
+/* Page-lock the staging areas of the node's PEs for a kind of memory, once: copies between them and the GPU are faster
+ * then. And the reverse, for all kinds. */
+void shmemi_node_pin_staging(const struct shmemi_memory *memory);
+void shmemi_node_unpin_staging(void);
+
 /* Map this PE's heap at an address that the caller chooses, replacing what is mapped there. */
 int shmemi_node_map_heap(void *address);
 

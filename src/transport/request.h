@@ -157,7 +157,8 @@ struct shmemi_link {
     /* Does the owner's CPU carry out additions to this word, which lies in host memory, for all PEs that this one knows of,
      * so that one by a request is atomic with them? */
     bool (*owner_adds)(const struct shmemi_view *word);
-    int (*send)(int pe, const struct shmemi_request *request);
+    bool needs_slots; /* it carries no bytes in requests themselves */
+    int (*send)(const struct shmemi_view *view, const struct shmemi_request *request);
     /* Bytes of the longest payload that goes to this PE at once; longer ones are announced first, which takes a round trip
      * that costs more than it saves. SIZE_MAX: no payload does, or it is no loss. */
     size_t (*longest_put)(int pe);

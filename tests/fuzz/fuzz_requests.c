@@ -392,7 +392,8 @@ static void ask_over_network(struct fuzz_input *input)
         atomic_store(&shmemi_node_control(1)->slot_state[request.slot], SHMEMI_SLOT_BUSY);
         answers[request.slot] = NETWORK;
     }
-    if (shmemi_link_ucx.send(2 + (int)fuzz_below(input, 2), &request) && request.slot < SLOTS)
+    const struct shmemi_view view = {.pe = 2 + (int)fuzz_below(input, 2)};
+    if (shmemi_link_ucx.send(&view, &request) && request.slot < SLOTS)
         atomic_store(&shmemi_node_control(1)->slot_state[request.slot], SHMEMI_SLOT_FREE);
 }
 

@@ -29,9 +29,9 @@ static int late_event_test(struct shmemi_event *event)
 
 static const struct shmemi_memory late_memory = {.name = "late", .event_test = late_event_test};
 
-static int note_send(int pe, const struct shmemi_request *request)
+static int note_send(const struct shmemi_view *to, const struct shmemi_request *request)
 {
-    atomic_store(&last_pe, pe);
+    atomic_store(&last_pe, to->pe);
     atomic_store(&last_slot, request->slot);
     atomic_fetch_add(&sent, 1);
     return atomic_load(&send_result);

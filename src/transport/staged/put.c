@@ -205,7 +205,7 @@ static int put_pieces(const struct shmemi_transfer *put, size_t most, const stru
 static bool goes_inline(const struct shmemi_transfer *put)
 {
     return put->shape.rows <= SHMEMI_INLINE_MAX && shmemi_transfer_bytes(put) <= SHMEMI_INLINE_MAX &&
-           !put->view->in_turns;
+           !put->view->in_turns && !put->view->link->needs_slots;
 }
 
 int shmemi_staged_put_in_pieces(const struct shmemi_transfer *put, size_t most)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
+#include "transport/driver.h"
 #include "transport/sockets/doorbell.h"
 #include "transport/node.h"
 #include "transport/request.h"
@@ -33,9 +34,9 @@ static uint64_t take_entry(struct shmemi_ring *ring)
     }
 }
 
-static int ring_send(int pe, const struct shmemi_request *request)
+static int ring_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
-    int rank = shmemi_job_node_rank_of(pe);
+    int rank = shmemi_job_node_rank_of(view->pe);
     struct shmemi_ring *ring = &shmemi_node_control(rank)->ring;
     uint64_t ticket = take_entry(ring);
     struct shmemi_ring_entry *entry = &ring->entry[ticket % SHMEMI_RING_ENTRIES];

@@ -8,6 +8,8 @@
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
 #include "transport/node.h"
+#include "transport/staged/slotless.h"
+#include "transport/staged/staged.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,8 +32,7 @@ struct slot {
     struct shmemi_event event; /* LOADING and LANDING */
     /* LOADING: */
     struct shmemi_request request;
-    const struct shmemi_link *link;
-    int pe;
+    const struct shmemi_view *view;
 };
 
 /* Whether a slot is free is its state in the control block. Only this process changes a slot that is FREE, DONE or
@@ -39,16 +40,13 @@ struct slot {
 static struct {
     pthread_mutex_t lock;
     struct slot slot[SHMEMI_STAGING_SLOTS_MAX];
-    unsigned open_set;                     /* counts new requests; the other set is draining */
-    uint64_t posted[SHMEMI_SLOTLESS_SETS]; /* requests without a slot */
-    atomic_uint loading;                   /* number of LOADING slots; atomic: read without the lock */
+    atomic_uint loading; /* number of LOADING slots; atomic: read without the lock */
 } origin = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void shmemi_slots_open(void)
 {
     memset(origin.slot, 0, sizeof origin.slot);
-    memset(origin.posted, 0, sizeof origin.posted);
-    origin.open_set = 0;
+    shmemi_slotless_open();
     atomic_store(&origin.loading, 0);
 }
 
@@ -69,14 +67,10 @@ static void set_state(unsigned slot, enum shmemi_slot_state state)
 
 void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state)
 {
-    struct shmemi_control *control = my_control();
-    if (!shmemi_is_slotless(slot)) {
+    if (shmemi_is_slotless(slot))
+        shmemi_slotless_settle(slot, state == SHMEMI_SLOT_FAILED);
+    else
         set_state(slot, state);
-        return;
-    }
-    if (state == SHMEMI_SLOT_FAILED)
-        atomic_store_explicit(&control->slotless_failed, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&control->slotless_settled[shmemi_slotless_set(slot)], 1, memory_order_release);
 }
 
 /* ---- Finished requests ------------------------------------------------------------------------------------------- */
@@ -210,9 +204,9 @@ void shmemi_slot_free(unsigned slot)
     set_state(slot, SHMEMI_SLOT_FREE);
 }
 
-bool shmemi_slot_is_answered(unsigned slot)
+uint64_t shmemi_slot_use(unsigned slot)
 {
-    return state_of(slot) != SHMEMI_SLOT_BUSY;
+    return origin.slot[slot].uses;
 }
 
 int shmemi_slot_wait(unsigned slot)
@@ -248,8 +242,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     struct slot *mine = &origin.slot[slot];
     mine->event = *event;
     mine->request = *request;
-    mine->link = view->link;
-    mine->pe = view->pe;
+    mine->view = view;
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
     pthread_mutex_unlock(&origin.lock);
@@ -285,7 +278,7 @@ static void send_filled(unsigned slot, int rc)
     struct shmemi_request request = mine->request; /* once it is sent, the slot may be another's */
     in_hand++;
     if (!rc)
-        rc = mine->link->send(mine->pe, &request);
+        rc = shmemi_staged_send(mine->view, &request);
     in_hand--;
     if (!rc)
         return;
@@ -319,60 +312,6 @@ const struct shmemi_worker shmemi_worker_slots = {
     .sleep_ms = sleep_ms,
     .sweep = shmemi_sweep_nothing,
 };
-
-/* ---- Requests without slot ----------------------------------------------------------------------------------------
- * They complete in any order and are only counted. So that a count tells which are complete, there are two sets: a
- * thread that waits closes the open set, to which no more are added, and opens the other, which must be empty. */
-
-/* With the lock held. */
-static bool is_empty(unsigned set)
-{
-    return atomic_load_explicit(&my_control()->slotless_settled[set], memory_order_acquire) == origin.posted[set];
-}
-
-uint16_t shmemi_slotless_begin(void)
-{
-    pthread_mutex_lock(&origin.lock);
-    unsigned set = origin.open_set;
-    origin.posted[set]++;
-    pthread_mutex_unlock(&origin.lock);
-    shmemi_interleave();
-    return (uint16_t)(SHMEMI_SLOT_NONE + set);
-}
-
-void shmemi_slotless_cancel(uint16_t slot)
-{
-    atomic_fetch_add_explicit(&my_control()->slotless_settled[shmemi_slotless_set(slot)], 1, memory_order_release);
-}
-
-/* All requests now in the open set are complete when its count of settled ones has reached *posted_p. Returns false
- * while the other set is not empty. */
-static bool try_close_set(unsigned *set_p, uint64_t *posted_p)
-{
-    pthread_mutex_lock(&origin.lock);
-    unsigned set = origin.open_set, other = (set + 1) % SHMEMI_SLOTLESS_SETS;
-    bool can_close = is_empty(other);
-    if (can_close) {
-        *set_p = set;
-        *posted_p = origin.posted[set];
-        origin.open_set = other;
-    }
-    pthread_mutex_unlock(&origin.lock);
-    return can_close;
-}
-
-static int complete_slotless(void)
-{
-    unsigned set, spins = 0;
-    uint64_t posted;
-    struct shmemi_control *control = my_control();
-    while (!try_close_set(&set, &posted))
-        shmemi_progress(&spins);
-    shmemi_interleave();
-    while (atomic_load_explicit(&control->slotless_settled[set], memory_order_acquire) < posted)
-        shmemi_progress(&spins);
-    return atomic_exchange_explicit(&control->slotless_failed, 0, memory_order_relaxed) ? -EIO : 0;
-}
 
 /* ---- Quiet ------------------------------------------------------------------------------------------------------- */
 
@@ -417,21 +356,26 @@ int shmemi_slots_poll(struct shmemi_context *context)
     return rc;
 }
 
+int shmemi_slots_await(struct shmemi_context *context, const uint64_t *uses)
+{
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
+        unsigned spins = 0;
+        while (uses[slot] && !is_over(slot, uses[slot])) {
+            if (take_and_end_all())
+                spins = 0;
+            shmemi_progress(&spins); /* in each turn, since that may be what moves the bytes */
+        }
+    }
+    return atomic_exchange_explicit(&context->request_failed, false, memory_order_relaxed) ? -EIO : 0;
+}
+
 int shmemi_slots_complete(struct shmemi_context *context)
 {
     uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];
     note_pending(context, uses);
     shmemi_interleave();
-    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
-        unsigned spins = 0;
-        while (uses[slot] && !is_over(slot, uses[slot]))
-            if (!take_and_end_all())
-                shmemi_progress(&spins);
-    }
-    int rc = complete_slotless();
-    if (atomic_exchange_explicit(&context->request_failed, false, memory_order_relaxed))
-        rc = -EIO;
-    if (rc)
+    int rc = shmemi_slots_await(context, uses), slotless = shmemi_slotless_complete();
+    if (rc || slotless)
         shmemi_error("a transfer through staging failed; its target PE has said why");
-    return rc;
+    return rc ? rc : slotless;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The origin's side of staging slots (request.h describes their states), and of requests that travel without one: who
- * holds them, what they wait for, and when they are complete.
+ * The origin's side of staging slots (request.h describes their states): who holds them, what they wait for,
+ * and when they are complete.
  *
  * A thread holds the slot that it has claimed. It frees the slot itself, or leaves it with the request: then the thread
  * that finds the request finished - in the context's quiet, or in need of a slot - starts to copy the answer to its
@@ -28,8 +28,8 @@ void shmemi_slot_free(unsigned slot);
 /* Wait until the owner has answered. 0: the answer lies in the slot, which the caller frees; -EIO: the owner has
  * failed, the slot is free again. */
 int shmemi_slot_wait(unsigned slot);
-/* Has the owner answered, so that shmemi_slot_wait returns at once? */
-bool shmemi_slot_is_answered(unsigned slot);
+/* How often a slot that this thread holds has been claimed. */
+uint64_t shmemi_slot_use(unsigned slot);
 
 /* Leave a slot with its request, before that is sent. dest is where rows of the answer go; NULL when none is expected.
  * If the request cannot be sent, the slot is the caller's again. */
@@ -44,14 +44,11 @@ bool shmemi_slots_are_loading(void);
 /* Sends the requests of slots that have been filled. */
 extern const struct shmemi_worker shmemi_worker_slots;
 
-/* Count a request that needs no slot. Returns the value of its slot field. */
-uint16_t shmemi_slotless_begin(void);
-/* Undo shmemi_slotless_begin: the request was not sent after all. */
-void shmemi_slotless_cancel(uint16_t slot);
-
 /* Copy the answers for this context that have arrived to their destinations. -EAGAIN when some are still expected or
  * slots are still being filled, else 0. */
 int shmemi_slots_poll(struct shmemi_context *context);
+/* Wait until these uses of slots are over, by slot; 0: none. -EIO when one of the context's requests has failed. */
+int shmemi_slots_await(struct shmemi_context *context, const uint64_t *uses);
 /* Wait for the slots left on this context and for the requests without a slot that any context sent before the call,
  * since those are not counted by context. -EIO, logged, when one has failed. */
 int shmemi_slots_complete(struct shmemi_context *context);

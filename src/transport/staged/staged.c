@@ -6,9 +6,9 @@
  * A transfer is cut into pieces that fit a staging slot (pieces.h chooses their size). During a put, the owner
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
  * many requests under way as there are slots; the owner copies later pieces from the source while piece k travels, and
- * the origin copies piece k-1 to its destination. The thread that transfers waits for nothing in particular: in each
- * turn it goes on with whatever can go on. It makes progress, which may be what moves the bytes: a get in each turn, a
- * put when it has nothing to copy or to send, since the bytes are moved by the owner, or by the service thread.
+ * the origin copies piece k-1 to its destination. A put goes on in each turn with whatever can go on, and makes progress
+ * when it has nothing to copy or to send, since the bytes are moved by the owner, or by the service thread. A get makes
+ * progress in each turn, since that may be what moves the bytes.
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"
@@ -17,6 +17,7 @@
 #include "transport/staged/pieces.h"
 #include "transport/request.h"
 #include "transport/routes.h"
+#include "transport/staged/slotless.h"
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 
@@ -31,11 +32,16 @@ static int staged_attach(struct shmemi_view *view, const struct shmemi_share *sh
     return is_gpu && !shmemi_route_is_allowed(SHMEMI_ROUTE_STAGED, view->link->in_node) ? -ENOTSUP : 0;
 }
 
+void shmemi_staged_report(const struct shmemi_view *view)
+{
+    shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
+}
+
 int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
 {
     int rc = shmemi_slot_wait(slot);
     if (rc)
-        shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
+        shmemi_staged_report(view);
     return rc;
 }
 
@@ -103,7 +109,7 @@ void shmemi_staged_note_pending(struct shmemi_context *context)
 
 int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
-    return view->link->send(view->pe, request);
+    return view->link->send(view, request);
 }
 
 unsigned shmemi_staged_await_slot(struct shmemi_context *context)
@@ -131,7 +137,7 @@ int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_re
     request->slot = shmemi_slotless_begin();
     int rc = shmemi_staged_send(view, request);
     if (rc)
-        shmemi_slotless_cancel(request->slot);
+        shmemi_slotless_settle(request->slot, false);
     return rc;
 }
 

@@ -29,10 +29,12 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
 /* Send a request that needs no slot. */
 int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_request *request);
-/* Wait for a free slot; the caller has no pieces of its own under way that could free one. */
+/* Wait for a free slot; the caller holds none. */
 unsigned shmemi_staged_await_slot(struct shmemi_context *context);
 /* Wait for the answer of a slot that this thread holds. */
 int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot);
+/* Log that the owner has failed. */
+void shmemi_staged_report(const struct shmemi_view *view);
 /* Called after requests of this context have been sent whose completion quiet has to wait for. */
 void shmemi_staged_note_pending(struct shmemi_context *context);
 

@@ -1,267 +1,111 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfers between GPU memory of this PE and host memory of another node, in chunks through host buffers that are
- * page-locked for the GPU. A transfer has a lane of three buffers: while the network works on one chunk, the GPU copies
- * the next.
+ * Transfers between GPU memory of this PE and host memory of another node. They are those of "staged", which moves pieces
+ * between the GPU and slots, over a link of their own: its requests for pieces are carried out by UCX, without the owner.
  *
- *      put   GPU --copy--> buffer --ucx--> peer         buffer:  0 1 2 0 1 2 ...
- *      get   peer --ucx--> buffer --copy--> GPU
+ *      put   GPU --copy--> slot --ucx--> peer
+ *      get   peer --ucx--> slot --copy--> GPU
  */
 #include "base/log.h"
-#include "transport/staged/pieces.h"
+#include "transport/node.h"
 #include "transport/request.h"
+#include "transport/staged/pieces.h"
+#include "transport/staged/staged.h"
 #include "transport/ucx/ucx_internal.h"
 
-#include <errno.h>
-#include <stdlib.h>
+/* What UCX still has to do with a slot. Under the initiator lock. */
+static struct bounce {
+    size_t n_rows; /* under way, and one more while others are started */
+    bool is_put, has_failed;
+} bounces[SHMEMI_STAGING_SLOTS_MAX];
 
-enum { DEPTH = 3, LANES_MAX = 4, PAGE = 4096 };
-
-struct bounce_buffer {
-    char *memory;
-    struct shmemi_piece chunk;   /* what is in it */
-    struct shmemi_ucx_rows rows; /* the same, as the network moves it */
-    struct shmemi_event event;
-    bool copying; /* the event is valid */
-    struct shmemi_ucx_batch batch;
-};
-
-struct lane {
-    struct lane *next;
-    bool busy;
-    const struct shmemi_memory *pinned_for;
-    size_t chunk;
-    char *memory;
-    struct bounce_buffer buffer[DEPTH];
-};
-
-/* A transfer that is cut into chunks. */
-struct walk {
-    const struct shmemi_transfer *transfer;
-    const struct shmemi_ucx_target *target;
-    struct shmemi_cutter cutter;
-    size_t most; /* bytes of a chunk */
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct lane *lanes;
-    unsigned count;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
-
-static struct lane *make_lane(const struct shmemi_memory *memory)
+static void end_row(struct bounce *bounce, bool has_failed)
 {
-    struct lane *lane = calloc(1, sizeof *lane);
-    size_t chunk = shmemi_staging.chunk;
-    void *buffers;
-    if (!lane)
-        return NULL;
-    if (posix_memalign(&buffers, PAGE, DEPTH * chunk)) {
-        free(lane);
-        return NULL;
-    }
-    lane->chunk = chunk;
-    lane->memory = buffers;
-    for (int i = 0; i < DEPTH; i++)
-        lane->buffer[i].memory = lane->memory + i * chunk;
-    if (memory->pinning && !memory->pinning->pin(lane->memory, DEPTH * chunk))
-        lane->pinned_for = memory;
-    lane->next = pool.lanes;
-    pool.lanes = lane;
-    pool.count++;
-    return lane;
+    bounce->has_failed |= has_failed;
+    if (--bounce->n_rows)
+        return;
+    shmemi_ucx.initiator_has_piece = true;
+    shmemi_request_settle((uint16_t)(bounce - bounces), bounce->has_failed ? SHMEMI_SLOT_FAILED
+                                                        : bounce->is_put   ? SHMEMI_SLOT_FREE
+                                                                           : SHMEMI_SLOT_DONE);
 }
 
-/* A free lane, preferably one whose buffers are page-locked for this kind of memory. With the pool's lock held. */
-static struct lane *find_lane(const struct shmemi_memory *memory)
+static void on_row(void *request, ucs_status_t status, void *user_data)
 {
-    struct lane *other = NULL;
-    for (struct lane *lane = pool.lanes; lane; lane = lane->next) {
-        if (!lane->busy && lane->pinned_for == memory)
-            return lane;
-        if (!lane->busy)
-            other = lane;
+    ucp_request_free(request);
+    if (status != UCS_OK)
+        shmemi_debug("network (UCX): a piece of a transfer: %s", ucs_status_string(status));
+    end_row(user_data, status != UCS_OK);
+}
+
+/* Start the transfer of these bytes of a slot. */
+static int start_row(struct bounce *bounce, const struct shmemi_ucx_target *target, char *bytes, size_t nbytes,
+                     size_t offset)
+{
+    const uint64_t peer = target->address + offset;
+    ucp_request_param_t param = shmemi_ucx_param(bounce);
+    param.cb.send = on_row;
+    ucs_status_ptr_t request = bounce->is_put ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
+                                              : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
+    if (UCS_PTR_IS_ERR(request))
+        return shmemi_ucx_report(UCS_PTR_STATUS(request), bounce->is_put ? "put" : "get");
+    bounce->n_rows += request != NULL;
+    return 0;
+}
+
+/* Rows without gaps are one. */
+static int start_rows(struct bounce *bounce, const struct shmemi_ucx_target *target,
+                      const struct shmemi_request *request)
+{
+    const bool is_dense = request->rows == 1 || request->pitch == request->width;
+    const size_t rows = is_dense ? 1 : request->rows,
+                 width = is_dense ? request->width * request->rows : request->width;
+    char *bytes = shmemi_staging_slot(request->slot);
+    int rc = 0;
+    for (size_t row = 0; row < rows && !rc; row++)
+        rc = start_row(bounce, target, bytes + row * width, width, request->offset + row * request->pitch);
+    return rc;
+}
+
+/* Rows of a few words are written by the owner, where UCX would not write them whole (store.c). What fails after some rows
+ * have been started fails the slot, as soon as these are complete. */
+static int bounce_send(const struct shmemi_view *view, const struct shmemi_request *request)
+{
+    const struct shmemi_ucx_target *target = view->data;
+    struct bounce *bounce = &bounces[request->slot];
+    const bool is_put = request->type == SHMEMI_REQUEST_PUT;
+    if (is_put && target->stores && request->width <= SHMEMI_UCX_STORE_MAX)
+        return shmemi_link_ucx.send(view, request);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_ensure_open(target);
+    if (!rc) {
+        *bounce = (struct bounce){.n_rows = 1, .is_put = is_put};
+        end_row(bounce, start_rows(bounce, target, request));
     }
-    return pool.count < LANES_MAX ? make_lane(memory) : other;
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
+static const struct shmemi_link bounce_link = {.needs_slots = true, .send = bounce_send};
+
+int shmemi_ucx_bounce(const struct shmemi_transfer *transfer)
+{
+    struct shmemi_view view = *transfer->view;
+    struct shmemi_transfer now = *transfer;
+    view.link = &bounce_link;
+    now.view = &view;
+    now.is_blocking = true; /* so that no request is sent after the return, when this view is gone */
+    shmemi_node_pin_staging(transfer->mine.memory);
+    int rc = shmemi_staged_in_pieces(&now, shmemi_piece_choose_bounce(shmemi_transfer_bytes(transfer)));
+    if (transfer->is_put)
+        shmemi_ucx_note_pending(transfer->context);
+    if (rc)
+        shmemi_ucx_end_if_lost(UCS_ERR_IO_ERROR);
+    return rc;
 }
 
 void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory)
 {
     shmemi_ucx_prepare_staging();
-    pthread_mutex_lock(&pool.lock);
-    while (pool.count < LANES_MAX && make_lane(memory))
-        continue;
-    pthread_mutex_unlock(&pool.lock);
-}
-
-static struct lane *try_lane(const struct shmemi_memory *memory)
-{
-    pthread_mutex_lock(&pool.lock);
-    struct lane *lane = find_lane(memory);
-    if (lane)
-        lane->busy = true;
-    else if (!pool.count)
-        shmemi_fatal("out of memory for the buffers of GPU transfers");
-    pthread_mutex_unlock(&pool.lock);
-    return lane;
-}
-
-static struct lane *take_lane(const struct shmemi_memory *memory)
-{
-    struct lane *lane;
-    unsigned spins = 0;
-    while (!(lane = try_lane(memory)))
-        shmemi_ucx_turn(&spins);
-    return lane;
-}
-
-static void release_lane(struct lane *lane)
-{
-    pthread_mutex_lock(&pool.lock);
-    lane->busy = false;
-    pthread_mutex_unlock(&pool.lock);
-}
-
-void shmemi_ucx_bounce_close(void)
-{
-    while (pool.lanes) {
-        struct lane *lane = pool.lanes;
-        pool.lanes = lane->next;
-        if (lane->pinned_for)
-            lane->pinned_for->pinning->unpin(lane->memory, DEPTH * lane->chunk);
-        free(lane->memory);
-        free(lane);
-    }
-    pool.count = 0;
-}
-
-/* ---- Chunks ------------------------------------------------------------------------------------------------------ */
-
-/* Describe the next chunk in a buffer; false at the end. */
-static bool next_chunk(struct walk *walk, struct bounce_buffer *buffer)
-{
-    struct shmemi_piece *chunk = &buffer->chunk;
-    if (!shmemi_cut(&walk->cutter, walk->most, chunk))
-        return false;
-    const size_t peer_pitch = shmemi_transfer_peer_pitch(walk->transfer);
-    buffer->rows = (struct shmemi_ucx_rows){
-        .width = chunk->width,
-        .rows = chunk->rows,
-        .offset = walk->transfer->offset + shmemi_piece_offset(chunk, peer_pitch),
-        .peer_pitch = peer_pitch,
-        .memory = {buffer->memory, UCS_MEMORY_TYPE_HOST},
-        .memory_pitch = chunk->width,
-    };
-    return true;
-}
-
-static int wait_copy(struct bounce_buffer *buffer)
-{
-    int rc = 0;
-    unsigned spins = 0;
-    while (buffer->copying && (rc = buffer->event.memory->event_test(&buffer->event)) == -EAGAIN)
-        shmemi_ucx_turn(&spins);
-    buffer->copying = false;
-    return rc;
-}
-
-/* Between a buffer and its chunk of the GPU's memory. */
-static int start_copy(const struct walk *walk, struct bounce_buffer *buffer)
-{
-    const size_t pitch = shmemi_transfer_my_pitch(walk->transfer);
-    struct shmemi_place host = shmemi_place_host(buffer->memory), gpu = walk->transfer->mine;
-    gpu.address += shmemi_piece_offset(&buffer->chunk, pitch);
-    struct shmemi_shape pack = shmemi_shape_pack(&buffer->chunk, pitch);
-    struct shmemi_shape unpack = shmemi_shape_unpack(&buffer->chunk, pitch);
-    int rc = walk->transfer->is_put ? gpu.memory->copy_start(&host, &gpu, &pack, &buffer->event)
-                                    : gpu.memory->copy_start(&gpu, &host, &unpack, &buffer->event);
-    buffer->copying = !rc;
-    return rc;
-}
-
-/* Between a buffer and its chunk of the peer's memory. */
-static int start_rows(const struct walk *walk, struct bounce_buffer *buffer)
-{
-    return shmemi_ucx_start_rows(walk->transfer, walk->target, &buffer->rows, &buffer->batch);
-}
-
-/* Wait for everything that is under way, also after an error. */
-static int drain(struct lane *lane, int rc)
-{
-    for (int i = 0; i < DEPTH; i++) {
-        struct bounce_buffer *buffer = &lane->buffer[i];
-        int copied = wait_copy(buffer);
-        int sent = shmemi_ucx_batch_wait_all(&buffer->batch);
-        atomic_store(&buffer->batch.status, 0);
-        if (!rc)
-            rc = copied ? copied : sent;
-    }
-    return rc;
-}
-
-/* ---- Transfers --------------------------------------------------------------------------------------------------- */
-
-static int send_chunk(const struct walk *walk, struct bounce_buffer *buffer)
-{
-    int rc = wait_copy(buffer);
-    return rc ? rc : start_rows(walk, buffer);
-}
-
-static int put_chunks(struct walk *walk, struct lane *lane)
-{
-    struct bounce_buffer *previous = NULL, *buffer = lane->buffer;
-    int rc = 0;
-    for (unsigned i = 0; !rc && next_chunk(walk, buffer); previous = buffer, buffer = &lane->buffer[++i % DEPTH]) {
-        rc = shmemi_ucx_batch_wait_all(&buffer->batch);
-        if (!rc)
-            rc = start_copy(walk, buffer);
-        if (!rc && previous)
-            rc = send_chunk(walk, previous);
-    }
-    return rc ? rc : send_chunk(walk, previous);
-}
-
-static int land_chunk(const struct walk *walk, struct bounce_buffer *buffer)
-{
-    int rc = shmemi_ucx_batch_wait_all(&buffer->batch);
-    return rc ? rc : start_copy(walk, buffer);
-}
-
-/* Two chunks are on the network while a third is copied. */
-static int get_chunks(struct walk *walk, struct lane *lane)
-{
-    unsigned asked = 0, landed = 0;
-    int rc = 0;
-    while (!rc) {
-        struct bounce_buffer *buffer = &lane->buffer[asked % DEPTH];
-        rc = wait_copy(buffer);
-        if (rc || !next_chunk(walk, buffer))
-            break;
-        rc = start_rows(walk, buffer);
-        asked++;
-        if (!rc && asked - landed == DEPTH)
-            rc = land_chunk(walk, &lane->buffer[landed++ % DEPTH]);
-    }
-    while (!rc && landed < asked)
-        rc = land_chunk(walk, &lane->buffer[landed++ % DEPTH]);
-    return rc;
-}
-
-int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
-{
-    const struct shmemi_memory *memory = transfer->mine.memory;
-    struct lane *lane = take_lane(memory);
-    struct walk walk = {
-        .transfer = transfer,
-        .target = target,
-        .cutter = {.width = transfer->shape.width, .rows = transfer->shape.rows},
-        .most = shmemi_piece_choose_bounce(shmemi_transfer_bytes(transfer)),
-    };
-    int rc = drain(lane, transfer->is_put ? put_chunks(&walk, lane) : get_chunks(&walk, lane));
-    release_lane(lane);
-    if (transfer->is_put)
-        shmemi_ucx_note_pending(transfer->context);
-    return rc;
+    shmemi_node_pin_staging(memory);
 }

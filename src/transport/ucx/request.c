@@ -208,9 +208,10 @@ static void await_credit(void)
         shmemi_ucx_turn(&spins);
 }
 
-static int ucx_send(int pe, const struct shmemi_request *request)
+static int ucx_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
     ucp_ep_h endpoint;
+    const int pe = view->pe;
     int rc = keep_order(request);
     if (rc)
         return rc;

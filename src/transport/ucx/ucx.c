@@ -363,7 +363,6 @@ void shmemi_ucx_close(void)
     atomic_store(&shmemi_ucx.is_open, false);
     shmemi_ucx_words_close();
     shmemi_ucx_landings_close();
-    shmemi_ucx_bounce_close();
     shmemi_ucx_request_close();
     if (is_complete(&closes))
         destroy();

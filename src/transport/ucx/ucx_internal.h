@@ -11,7 +11,7 @@
  *   ucx_rma.c     the driver "ucx": put and get, which gdr shares, fence, quiet
  *   store.c       its small puts where UCX would emulate them
  *   ucx_amo.c     its atomic operations
- *   bounce.c      its transfers from and to GPU memory, through page-locked host buffers
+ *   bounce.c      its transfers from and to GPU memory, through staging slots
  *   gdr.c         the driver "gdr": GPU memory by one-sided operations
  *   transports.c  the transports of an endpoint; transports_none.c for a UCX that cannot name them
  *   request.c     the link, the origin's end: requests as active messages
@@ -211,23 +211,6 @@ static inline int shmemi_ucx_target_of(const struct shmemi_view *view, const str
 
 /* ---- ucx_rma.c --------------------------------------------------------------------------------------------------- */
 
-/* The local end of a transfer. */
-struct shmemi_ucx_local {
-    char *address;
-    ucs_memory_type_t type;
-};
-
-/* Rows in memory of this PE that UCX reaches, and in the peer's copy. The pitches do not matter when there is one
- * row. */
-struct shmemi_ucx_rows {
-    size_t width;
-    size_t rows;
-    size_t offset; /* in the peer's copy */
-    size_t peer_pitch;
-    struct shmemi_ucx_local memory;
-    size_t memory_pitch;
-};
-
 /* Fill in the view of a PE of another node, with a target as its data; -ENOTSUP for PEs of this node. */
 int shmemi_ucx_attach_view(struct shmemi_view *view, bool is_gdr);
 void shmemi_ucx_detach_view(struct shmemi_view *view);
@@ -235,10 +218,6 @@ void shmemi_ucx_detach_view(struct shmemi_view *view);
 /* Transfers of the drivers "ucx" and "gdr". */
 int shmemi_ucx_transfer(const struct shmemi_transfer *transfer);
 
-/* Start what these rows are of a transfer, at least a byte; they are complete (put: locally) when the batch is. Small puts
- * may be complete locally on return, and are counted in the context instead. */
-int shmemi_ucx_start_rows(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target,
-                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch);
 /* Wait for the batch. Returns rc if that is an error, else the batch's first error. */
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch);
 /* Called after an operation has been started that may still be under way. */
@@ -301,9 +280,9 @@ enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 /* ---- bounce.c ---------------------------------------------------------------------------------------------------- */
 
-/* A transfer with memory that UCX does not reach, blocking or not: it is complete on return, at the peer at quiet. */
-int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target);
-void shmemi_ucx_bounce_close(void);
+/* A transfer with memory that UCX does not reach, blocking or not: it is complete on return, at the peer at quiet. The
+ * target of its view is ready. */
+int shmemi_ucx_bounce(const struct shmemi_transfer *transfer);
 
 /* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */
 

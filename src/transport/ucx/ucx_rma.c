@@ -3,7 +3,7 @@
  * Driver "ucx": host memory of PEs of other nodes, by UCX's one-sided operations. Where the network has none, UCX
  * emulates them by messages to the peer's service worker. Transfers, fence and quiet; ucx_amo.c has the atomic operations.
  *
- * Transfers with GPU memory on this side go through bounce buffers, and are complete on return, nonblocking ones too.
+ * Transfers with GPU memory on this side go through staging slots, and are complete on return, nonblocking ones too.
  * Many small rows travel packed, as requests to the owner.
  */
 #include "base/holdings.h"
@@ -66,71 +66,81 @@ void shmemi_ucx_note_pending(struct shmemi_context *context)
 
 /* Parameters of a transfer between a peer's copy and these bytes. Memory that the program has prepared
  * (shmemx_prepare) is registered already. */
-static void transfer_param(struct shmemi_ucx_batch *batch, const struct shmemi_ucx_local *local_end, size_t nbytes,
+static void transfer_param(struct shmemi_ucx_batch *batch, const struct shmemi_place *local, size_t nbytes,
                            ucp_request_param_t *param_p)
 {
-    const void *local = local_end->address;
     shmemi_ucx_batch_param(batch, param_p);
-    param_p->memory_type = local_end->type;
-    param_p->memh = shmemi_prepared_handle(local, nbytes);
+    param_p->memory_type = local->memory == &shmemi_memory_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA;
+    param_p->memh = shmemi_prepared_handle((const void *)local->address, nbytes);
     if (param_p->memh)
         param_p->op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
 }
 
-static struct shmemi_ucx_local local_end(const struct shmemi_place *place)
-{
-    bool is_host = place->memory == &shmemi_memory_host;
-    return (struct shmemi_ucx_local){(char *)place->address, is_host ? UCS_MEMORY_TYPE_HOST : UCS_MEMORY_TYPE_CUDA};
-}
-
 static int start(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target, size_t offset,
-                 struct shmemi_ucx_local local, size_t nbytes, struct shmemi_ucx_batch *batch)
+                 const struct shmemi_place *local, size_t nbytes, struct shmemi_ucx_batch *batch)
 {
+    void *bytes = (void *)local->address;
     if (transfer->is_put && target->stores && nbytes <= SHMEMI_UCX_STORE_MAX)
-        return shmemi_ucx_store(target, offset, local.address, nbytes, NULL, &transfer->context->network);
+        return shmemi_ucx_store(target, offset, bytes, nbytes, NULL, &transfer->context->network);
     ucp_request_param_t param;
     const uint64_t peer = target->address + offset;
-    transfer_param(batch, &local, nbytes, &param);
+    transfer_param(batch, local, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     int rc = shmemi_ucx_ensure_open(target);
     if (shmemi_likely(!rc)) {
-        ucs_status_ptr_t request =
-            transfer->is_put ? ucp_put_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param)
-                             : ucp_get_nbx(target->endpoint, local.address, nbytes, peer, target->key, &param);
+        ucs_status_ptr_t request = transfer->is_put
+                                       ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
+                                       : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
         rc = shmemi_ucx_batch_add(batch, request, transfer->is_put ? "put" : "get");
     }
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
 
-static bool is_dense(const struct shmemi_ucx_rows *rows)
+/* Start rows that form no layers. */
+static int start_rows(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target,
+                      struct shmemi_ucx_batch *batch)
 {
-    return rows->rows == 1 || (rows->peer_pitch == rows->width && rows->memory_pitch == rows->width);
-}
-
-int shmemi_ucx_start_rows(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target,
-                          const struct shmemi_ucx_rows *rows, struct shmemi_ucx_batch *batch)
-{
-    struct shmemi_ucx_local row = rows->memory;
+    const size_t mine = shmemi_transfer_my_pitch(transfer), peer = shmemi_transfer_peer_pitch(transfer);
+    struct shmemi_place row = transfer->mine;
     int rc = 0;
-    if (is_dense(rows))
-        return start(transfer, target, rows->offset, row, rows->width * rows->rows, batch);
-    for (size_t i = 0; i < rows->rows && !rc; i++, row.address += rows->memory_pitch)
-        rc = start(transfer, target, rows->offset + i * rows->peer_pitch, row, rows->width, batch);
+    if (shmemi_shape_is_dense(&transfer->shape))
+        return start(transfer, target, transfer->offset, &row, shmemi_transfer_bytes(transfer), batch);
+    for (size_t i = 0; i < transfer->shape.rows && !rc; i++, row.address += mine)
+        rc = start(transfer, target, transfer->offset + i * peer, &row, transfer->shape.width, batch);
     return rc;
-}
-
-static bool is_better_packed(const struct shmemi_shape *shape)
-{
-    return shape->rows >= SHMEMI_UCX_PACKED_ROWS && shape->width < SHMEMI_UCX_PACKED_WIDTH &&
-           !shmemi_shape_is_dense(shape);
 }
 
 int shmemi_ucx_finish(int rc, struct shmemi_ucx_batch *batch)
 {
     int waited = shmemi_ucx_batch_wait_all(batch);
     return rc ? rc : waited;
+}
+
+/* Move all layers, at least a byte, and wait until that is complete (put: locally). Small puts may be complete locally at once, and
+ * are counted in the context instead of the batch. */
+static int move(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
+{
+    const struct shmemi_shape *shape = &transfer->shape;
+    const size_t dest_layer = shmemi_shape_dest_layer(shape), source_layer = shmemi_shape_source_layer(shape);
+    struct shmemi_ucx_batch batch = {0};
+    struct shmemi_transfer layer = *transfer;
+    int rc = 0;
+    if (shape->layer)
+        layer.shape = shmemi_shape_some(shape, 1);
+    for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
+        rc = start_rows(&layer, target, &batch);
+        layer.offset += transfer->is_put ? dest_layer : source_layer;
+        layer.mine.address += transfer->is_put ? source_layer : dest_layer;
+    }
+    return shmemi_ucx_finish(rc, &batch);
+}
+
+static bool is_better_packed(const struct shmemi_shape *shape)
+{
+    return shape->rows >= SHMEMI_UCX_PACKED_ROWS && shape->width < SHMEMI_UCX_PACKED_WIDTH &&
+           !shmemi_shape_is_dense(shape);
 }
 
 static bool is_small_get(const struct shmemi_transfer *transfer)
@@ -143,20 +153,12 @@ static bool is_small_get(const struct shmemi_transfer *transfer)
 static int get_small(const struct shmemi_transfer *get, const struct shmemi_ucx_target *target)
 {
     char bytes[SHMEMI_WHOLE_WORDS_MAX];
-    const struct shmemi_place here = shmemi_place_host(bytes);
-    struct shmemi_ucx_batch batch = {0};
-    struct shmemi_ucx_rows rows = {
-        .width = get->shape.width,
-        .rows = get->shape.rows,
-        .offset = get->offset,
-        .peer_pitch = get->shape.source_pitch,
-        .memory = {bytes, UCS_MEMORY_TYPE_HOST},
-        .memory_pitch = get->shape.width,
-    };
-    struct shmemi_shape unpack = get->shape;
-    unpack.source_pitch = get->shape.width;
-    int rc = shmemi_ucx_finish(shmemi_ucx_start_rows(get, target, &rows, &batch), &batch);
-    return rc ? rc : shmemi_memory_host.copy(&get->mine, &here, &unpack);
+    const struct shmemi_shape unpack = shmemi_shape_dense_source(&get->shape);
+    struct shmemi_transfer here = *get;
+    here.mine = shmemi_place_host(bytes);
+    here.shape = shmemi_shape_dense_dest(&get->shape);
+    int rc = move(&here, target);
+    return rc ? rc : shmemi_memory_host.copy(&get->mine, &here.mine, &unpack);
 }
 
 /* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
@@ -237,28 +239,10 @@ void shmemi_ucx_landings_close(void)
 /* A transfer with memory that UCX reaches. */
 static int transfer_directly(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
 {
-    const bool is_put = transfer->is_put;
-    const struct shmemi_shape *shape = &transfer->shape;
     if (is_small_get(transfer))
         return get_small(transfer, target);
-    struct shmemi_ucx_batch batch = {0};
-    const size_t dest_layer = shmemi_shape_dest_layer(shape), source_layer = shmemi_shape_source_layer(shape);
-    struct shmemi_ucx_rows rows = {
-        .width = shape->width,
-        .rows = shape->layer ? shape->layer : shape->rows,
-        .offset = transfer->offset,
-        .peer_pitch = shmemi_transfer_peer_pitch(transfer),
-        .memory = local_end(&transfer->mine),
-        .memory_pitch = shmemi_transfer_my_pitch(transfer),
-    };
-    int rc = 0;
-    for (size_t left = shmemi_shape_layers(shape); left && !rc; left--) {
-        rc = shmemi_ucx_start_rows(transfer, target, &rows, &batch);
-        rows.offset += is_put ? dest_layer : source_layer;
-        rows.memory.address += is_put ? source_layer : dest_layer;
-    }
-    rc = shmemi_ucx_finish(rc, &batch);
-    if (is_put)
+    int rc = move(transfer, target);
+    if (transfer->is_put)
         shmemi_ucx_note_pending(transfer->context);
     return rc;
 }
@@ -294,7 +278,7 @@ static int transfer_now(const struct shmemi_transfer *transfer)
         return rc;
     if (is_reached(transfer))
         return transfer_directly(transfer, target);
-    return transfer->shape.layer ? shmemi_by_layers(transfer_now, transfer, 0) : shmemi_ucx_bounce(transfer, target);
+    return transfer->shape.layer ? shmemi_by_layers(transfer_now, transfer, 0) : shmemi_ucx_bounce(transfer);
 }
 
 /* Leave the bytes to quiet. -ENOTSUP: this has to be done now. */
@@ -305,8 +289,8 @@ static int start_nbi(const struct shmemi_transfer *transfer)
     if (rc)
         return rc;
     rc = is_small_get(transfer) ? start_small_get(transfer, target)
-                                : start(transfer, target, transfer->offset, local_end(&transfer->mine),
-                                        transfer->shape.width, &transfer->context->network);
+                                : start(transfer, target, transfer->offset, &transfer->mine, transfer->shape.width,
+                                        &transfer->context->network);
     shmemi_ucx_note_pending(transfer->context);
     return rc;
 }
