@@ -179,15 +179,15 @@ static int measure(struct shmemi_graph_work *work, uintptr_t object, const struc
     memcpy(address_p, bytes + link->offset, sizeof *address_p);
     *n_p = *address_p ? link->n : 0;
     switch (link->kind) {
-    case SHMEMI_FIELD_POINTER:
+    case SHMEMX_FIELD_POINTER:
         if (!*address_p || !link->count)
             return 0;
         rc = shmemi_count_evaluate(link->count, bytes, n_p);
         return rc ? bad_field(work, type, link, rc, "its count is out of range") : 0;
-    case SHMEMI_FIELD_STRING:
+    case SHMEMX_FIELD_STRING:
         return *address_p ? measure_string(work, type, link, *address_p, n_p) : 0;
-    case SHMEMI_FIELD_CFI:
-    case SHMEMI_FIELD_GFORTRAN:
+    case SHMEMX_FIELD_CFI:
+    case SHMEMX_FIELD_GFORTRAN:
         rc = shmemi_dope_read(link->kind, link->n, link->target, bytes + link->offset, address_p, n_p, &cause);
         return rc ? bad_field(work, type, link, rc, cause) : 0;
     default:
@@ -198,7 +198,7 @@ static int measure(struct shmemi_graph_work *work, uintptr_t object, const struc
 static inline bool is_followed(const struct shmemi_graph_work *work, const struct shmemi_type_link *link)
 {
     const struct shmemi_field_set *skipped = work->options->skipped;
-    return link->kind != SHMEMI_FIELD_WEAK && link->kind != SHMEMI_FIELD_OPAQUE &&
+    return link->kind != SHMEMX_FIELD_WEAK && link->kind != SHMEMX_FIELD_OPAQUE &&
            (!skipped || !shmemi_field_set_has(skipped, link->id));
 }
 
@@ -208,8 +208,8 @@ static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const 
 {
     uintptr_t address;
     memcpy(&address, shmemi_walk_bytes(work, object) + link->offset, sizeof address);
-    if (link->kind == SHMEMI_FIELD_OPAQUE || !address) {
-        add_link(work, at, link->kind == SHMEMI_FIELD_OPAQUE ? SHMEMI_LINK_OPAQUE : SHMEMI_LINK_NULL);
+    if (link->kind == SHMEMX_FIELD_OPAQUE || !address) {
+        add_link(work, at, link->kind == SHMEMX_FIELD_OPAQUE ? SHMEMI_LINK_OPAQUE : SHMEMI_LINK_NULL);
         return 0;
     }
     struct shmemi_visited_entry *entry = link->target ? shmemi_walk_find(work, address, link->target) : NULL;
@@ -248,7 +248,7 @@ static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct
     if (!rc && n)
         return reach_by(work, type, link, at, address, n);
     /* An allocated array without elements needs a pointer that is not null; any address will do. */
-    bool is_empty_array = address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN);
+    bool is_empty_array = address && (link->kind == SHMEMX_FIELD_CFI || link->kind == SHMEMX_FIELD_GFORTRAN);
     add_link(work, at, is_empty_array ? at : SHMEMI_LINK_NULL);
     return rc;
 }
@@ -316,9 +316,9 @@ static inline int look_at_object(struct shmemi_graph_work *work, uintptr_t addre
         while (!rc && frame.link < frame.type->n_links) {
             const struct shmemi_type_link *link = &frame.type->links[frame.link++];
             const size_t at = frame.address + link->offset + distance;
-            if (link->kind == SHMEMI_FIELD_POINTER && !link->count && !skips)
+            if (link->kind == SHMEMX_FIELD_POINTER && !link->count && !skips)
                 rc = follow_plain(work, frame.address, frame.type, link, at);
-            else if (link->kind != SHMEMI_FIELD_VALUE)
+            else if (link->kind != SHMEMX_FIELD_VALUE)
                 rc = follow(work, frame.address, frame.type, link, at);
             else if (link->n && link->target->has_links)
                 rc = enter_array(work, &frame, link);

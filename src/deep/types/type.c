@@ -30,7 +30,7 @@ static struct {
 /* What one call creates. */
 struct creation {
     const char *routine;
-    const struct shmemi_type_text *texts;
+    const shmemx_type_desc_t *texts;
     size_t n;                           /* number of texts that have an entry */
     struct shmemi_type_entry **entries; /* one for each text */
     struct shmemi_new_types new_types;  /* the new ones */
@@ -141,26 +141,26 @@ static bool copy_text(const char *text, char **copy_p)
     return *copy_p || !text;
 }
 
-static bool copy_field(const struct shmemi_field_text *text, struct shmemi_field *field)
+static bool copy_field(const shmemx_field_t *text, struct shmemi_field *field)
 {
     field->offset = text->offset;
     field->n = text->n;
-    field->kind = (enum shmemi_field_kind)text->kind;
+    field->kind = text->kind;
     bool copied = copy_text(text->name, &field->name);
     copied = copy_text(text->type, &field->type_name) && copied;
     return copy_text(text->count, &field->count) && copied;
 }
 
-static struct shmemi_type_entry *copy_type(const struct shmemi_type_text *text)
+static struct shmemi_type_entry *copy_type(const shmemx_type_desc_t *text)
 {
     struct shmemi_type_entry *entry = shmemi_pool_take(&entries);
     if (!entry)
         return NULL;
     entry->type.name = strdup(text->name);
     entry->type.size = text->size;
-    entry->fields = calloc(text->n_fields + 1, sizeof *entry->fields);
+    entry->fields = calloc(text->nfields + 1, sizeof *entry->fields);
     bool copied = entry->type.name && entry->fields;
-    for (size_t i = 0; copied && i < text->n_fields; i++) {
+    for (size_t i = 0; copied && i < text->nfields; i++) {
         entry->n_fields++;
         copied = copy_field(&text->fields[i], &entry->fields[i]);
     }
@@ -175,23 +175,23 @@ static bool is_same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool is_same_type(const struct shmemi_type_entry *entry, const struct shmemi_type_text *text)
+static bool is_same_type(const struct shmemi_type_entry *entry, const shmemx_type_desc_t *text)
 {
-    bool same = entry->type.size == text->size && entry->n_fields == text->n_fields && !entry->is_predefined;
+    bool same = entry->type.size == text->size && entry->n_fields == text->nfields && !entry->is_predefined;
     for (size_t i = 0; same && i < entry->n_fields; i++) {
         const struct shmemi_field *field = &entry->fields[i];
-        const struct shmemi_field_text *other = &text->fields[i];
-        same = is_same_text(field->name, other->name) && field->offset == other->offset &&
-               (int)field->kind == other->kind && is_same_text(field->type_name, other->type) && field->n == other->n &&
+        const shmemx_field_t *other = &text->fields[i];
+        same = is_same_text(field->name, other->name) && field->offset == other->offset && field->kind == other->kind &&
+               is_same_text(field->type_name, other->type) && field->n == other->n &&
                is_same_text(field->count, other->count);
     }
     return same;
 }
 
 /* Find or create the entry for a text, and count its creation. */
-static int add_type(struct creation *creation, const struct shmemi_type_text *text)
+static int add_type(struct creation *creation, const shmemx_type_desc_t *text)
 {
-    if (!text->name || !*text->name || (text->n_fields && !text->fields)) {
+    if (!text->name || !*text->name || (text->nfields && !text->fields)) {
         shmemi_error("%s: a type needs a name, and its fields", creation->routine);
         return -EINVAL;
     }
@@ -286,7 +286,7 @@ static void undo(struct creation *creation)
     }
 }
 
-int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
+int shmemi_types_create(const char *routine, size_t n, const shmemx_type_desc_t *texts,
                         const struct shmemi_type **types_p)
 {
     struct creation creation = {.routine = routine, .texts = texts, .new_types = {.routine = routine}};

@@ -19,7 +19,7 @@ struct shmemi_type_entry;
 struct shmemi_field {
     char *name;
     size_t offset, n; /* n as described */
-    enum shmemi_field_kind kind;
+    int kind;
     char *type_name;                  /* or NULL */
     char *count;                      /* or NULL */
     struct shmemi_type_entry *target; /* or NULL */
