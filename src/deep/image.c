@@ -62,9 +62,9 @@ int shmemi_image_check_header(const struct shmemi_image_header *header, size_t c
         *cause_p = "it was made by another version of the library";
     else if (header->check != shmemi_image_header_check(header))
         *cause_p = "its header is damaged";
-    else if (header->size < SHMEMI_IMAGE_HEADER || header->size > capacity)
+    else if (header->size < SHMEMX_DEEP_HEADER || header->size > capacity)
         *cause_p = "it is larger than the memory that it is in";
-    else if (header->root < SHMEMI_IMAGE_HEADER || header->root > header->size || header->n_extents > header->size ||
+    else if (header->root < SHMEMX_DEEP_HEADER || header->root > header->size || header->n_extents > header->size ||
              header->n_links > header->size / SHMEMI_LINK_BYTES || header->n_elems > header->size ||
              header->base % 16 || header->base > UINT64_MAX - header->size ||
              (header->flags & ~(uint32_t)SHMEMI_IMAGE_OFFSETS))
@@ -116,9 +116,9 @@ static void set_link(const struct shmemi_image *image, const struct shmemi_graph
 
 static size_t fill_header(const struct shmemi_image *image, size_t at, char *bytes, size_t end)
 {
-    if (at >= SHMEMI_IMAGE_HEADER)
+    if (at >= SHMEMX_DEEP_HEADER)
         return at;
-    size_t stop = end < SHMEMI_IMAGE_HEADER ? end : SHMEMI_IMAGE_HEADER;
+    size_t stop = end < SHMEMX_DEEP_HEADER ? end : SHMEMX_DEEP_HEADER;
     memcpy(bytes, (const char *)&image->header + at, stop - at);
     return stop;
 }

@@ -8,7 +8,7 @@
 
 #include "deep/graph.h"
 
-enum { SHMEMI_IMAGE_HEADER = 128, SHMEMI_IMAGE_VERSION = 1 };
+enum { SHMEMI_IMAGE_VERSION = 1 };
 
 /* At the start of every image; in the machine's byte order, little-endian. */
 struct shmemi_image_header {
@@ -23,7 +23,7 @@ struct shmemi_image_header {
     uint64_t reserved[5];
     uint64_t check; /* hash of all members before it */
 };
-_Static_assert(sizeof(struct shmemi_image_header) == SHMEMI_IMAGE_HEADER, "the header has its documented size");
+_Static_assert(sizeof(struct shmemi_image_header) == SHMEMX_DEEP_HEADER, "the header has its documented size");
 enum { SHMEMI_IMAGE_OFFSETS = 1 };
 
 /* An image that is to be filled. */

@@ -142,17 +142,11 @@ static void make_extents(struct layout *layout, struct shmemi_graph *graph)
 
 /* ---- links ---- */
 
-/* How many extents begin at this offset of the image or before it. */
-static size_t extents_up_to(const struct shmemi_extent *extents, size_t n, size_t at)
-{
-    return shmemi_sorted_up_to(extents, n, sizeof *extents, offsetof(struct shmemi_extent, at), at);
-}
-
 /* The final offset of a byte that the walk has placed at this offset. */
 static size_t new_place(const struct layout *layout, size_t at)
 {
     const struct shmemi_graph_work *work = layout->work;
-    const size_t item = extents_up_to(work->result.extents, work->n_items, at) - 1; /* that holds it */
+    const size_t item = shmemi_extents_up_to(work->result.extents, work->n_items, at) - 1; /* that holds it */
     const struct shmemi_extent *old = &work->result.extents[item];
     const struct shmemi_extent *extent = &layout->extents[layout->place_of_item[item]];
     return extent->at + (old->address - extent->address) + (at - old->at);
@@ -321,38 +315,4 @@ int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *w
     if (rc)
         *graph = (struct shmemi_graph){0};
     return rc;
-}
-
-size_t shmemi_graph_first_extent(const struct shmemi_graph *graph, size_t at)
-{
-    size_t n = extents_up_to(graph->extents, graph->n_extents, at); /* of these only the last may end after it */
-    return n && graph->extents[n - 1].at + graph->extents[n - 1].size > at ? n - 1 : n;
-}
-
-size_t shmemi_graph_first_link(const struct shmemi_graph *graph, size_t at)
-{
-    if (at < SHMEMI_LINK_BYTES)
-        return 0;
-    return shmemi_sorted_up_to(graph->links, graph->n_links, sizeof *graph->links,
-                               offsetof(struct shmemi_graph_link, at), at - SHMEMI_LINK_BYTES);
-}
-
-const struct shmemi_extent *shmemi_graph_extent_at(const struct shmemi_graph *graph, size_t at)
-{
-    size_t i = shmemi_graph_first_extent(graph, at);
-    return i < graph->n_extents && graph->extents[i].at <= at ? &graph->extents[i] : NULL;
-}
-
-const struct shmemi_extent *shmemi_graph_extent_of(const struct shmemi_graph *graph, uintptr_t address)
-{
-    size_t low = 0, high = graph->n_extents; /* the first extent that begins after address */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->extents[graph->by_address[middle]].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct shmemi_extent *extent = low ? &graph->extents[graph->by_address[low - 1]] : NULL;
-    return extent && address - extent->address < extent->size ? extent : NULL;
 }

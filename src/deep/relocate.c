@@ -30,7 +30,7 @@ static int open_image(const char *routine, const char *bytes, const struct shmem
     const struct shmemi_walk_options options = {
         .routine = routine,
         .space = {bytes, (uintptr_t)header->base, header->size},
-        .header = SHMEMI_IMAGE_HEADER,
+        .header = SHMEMX_DEEP_HEADER,
     };
     int rc = shmemi_graph_open(graph, &options, (uintptr_t)(header->base + header->root), type, header->n_elems);
     if (rc)

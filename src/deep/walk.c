@@ -10,14 +10,10 @@
 #include "deep/types/dope.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits for an image, per byte of its size, which undamaged images never approach. A step visits a pointer, which has
- * 8 bytes, or an object around one; a pointer belongs to few overlapping objects, and leads to one item. */
-enum { STEPS_PER_BYTE = 8, LINKS_PER_BYTE = 1, BYTES_PER_ITEM = 4, SMALLEST_LIMIT = 1 << 12, BYTES_PER_STEP = 16 };
-enum { KEPT_ITEMS = 1 << 17, FIRST_ROOM = 64 };
+enum { BYTES_PER_STEP = 16, FIRST_ROOM = 64 };
 
 __attribute__((cold)) bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size)
 {
@@ -179,15 +175,15 @@ static int measure(struct shmemi_graph_work *work, uintptr_t object, const struc
     memcpy(address_p, bytes + link->offset, sizeof *address_p);
     *n_p = *address_p ? link->n : 0;
     switch (link->kind) {
-    case SHMEMI_FIELD_POINTER:
+    case SHMEMX_FIELD_POINTER:
         if (!*address_p || !link->count)
             return 0;
         rc = shmemi_count_evaluate(link->count, bytes, n_p);
         return rc ? bad_field(work, type, link, rc, "its count is out of range") : 0;
-    case SHMEMI_FIELD_STRING:
+    case SHMEMX_FIELD_STRING:
         return *address_p ? measure_string(work, type, link, *address_p, n_p) : 0;
-    case SHMEMI_FIELD_CFI:
-    case SHMEMI_FIELD_GFORTRAN:
+    case SHMEMX_FIELD_CFI:
+    case SHMEMX_FIELD_GFORTRAN:
         rc = shmemi_dope_read(link->kind, link->n, link->target, bytes + link->offset, address_p, n_p, &cause);
         return rc ? bad_field(work, type, link, rc, cause) : 0;
     default:
@@ -198,7 +194,7 @@ static int measure(struct shmemi_graph_work *work, uintptr_t object, const struc
 static inline bool is_followed(const struct shmemi_graph_work *work, const struct shmemi_type_link *link)
 {
     const struct shmemi_field_set *skipped = work->options->skipped;
-    return link->kind != SHMEMI_FIELD_WEAK && link->kind != SHMEMI_FIELD_OPAQUE &&
+    return link->kind != SHMEMX_FIELD_WEAK && link->kind != SHMEMX_FIELD_OPAQUE &&
            (!skipped || !shmemi_field_set_has(skipped, link->id));
 }
 
@@ -208,8 +204,8 @@ static int note_pointer(struct shmemi_graph_work *work, uintptr_t object, const 
 {
     uintptr_t address;
     memcpy(&address, shmemi_walk_bytes(work, object) + link->offset, sizeof address);
-    if (link->kind == SHMEMI_FIELD_OPAQUE || !address) {
-        add_link(work, at, link->kind == SHMEMI_FIELD_OPAQUE ? SHMEMI_LINK_OPAQUE : SHMEMI_LINK_NULL);
+    if (link->kind == SHMEMX_FIELD_OPAQUE || !address) {
+        add_link(work, at, link->kind == SHMEMX_FIELD_OPAQUE ? SHMEMI_LINK_OPAQUE : SHMEMI_LINK_NULL);
         return 0;
     }
     struct shmemi_visited_entry *entry = link->target ? shmemi_walk_find(work, address, link->target) : NULL;
@@ -248,7 +244,7 @@ static int follow(struct shmemi_graph_work *work, uintptr_t object, const struct
     if (!rc && n)
         return reach_by(work, type, link, at, address, n);
     /* An allocated array without elements needs a pointer that is not null; any address will do. */
-    bool is_empty_array = address && (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN);
+    bool is_empty_array = address && (link->kind == SHMEMX_FIELD_CFI || link->kind == SHMEMX_FIELD_GFORTRAN);
     add_link(work, at, is_empty_array ? at : SHMEMI_LINK_NULL);
     return rc;
 }
@@ -316,9 +312,9 @@ static inline int look_at_object(struct shmemi_graph_work *work, uintptr_t addre
         while (!rc && frame.link < frame.type->n_links) {
             const struct shmemi_type_link *link = &frame.type->links[frame.link++];
             const size_t at = frame.address + link->offset + distance;
-            if (link->kind == SHMEMI_FIELD_POINTER && !link->count && !skips)
+            if (link->kind == SHMEMX_FIELD_POINTER && !link->count && !skips)
                 rc = follow_plain(work, frame.address, frame.type, link, at);
-            else if (link->kind != SHMEMI_FIELD_VALUE)
+            else if (link->kind != SHMEMX_FIELD_VALUE)
                 rc = follow(work, frame.address, frame.type, link, at);
             else if (link->n && link->target->has_links)
                 rc = enter_array(work, &frame, link);
@@ -371,7 +367,7 @@ static inline int look_at_item(struct shmemi_graph_work *work, uint32_t number)
                                      : look_at_object(work, extent->address, type, number);
 }
 
-static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t nelems)
+int shmemi_walk(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t nelems)
 {
     uint32_t item;
     if (!address || !nelems)
@@ -382,118 +378,4 @@ static int walk(struct shmemi_graph_work *work, uintptr_t address, const struct 
     for (size_t i = 0; !rc && i < work->n_items; i++)
         rc = look_at_item(work, (uint32_t)i);
     return rc;
-}
-
-static void set_limits(struct shmemi_graph_work *work)
-{
-    const size_t size = work->options->space.size;
-    const bool image = shmemi_walk_is_image(work) && size < PTRDIFF_MAX / STEPS_PER_BYTE;
-    work->steps = 0;
-    work->max_steps = image ? size * STEPS_PER_BYTE + SMALLEST_LIMIT : UINT64_MAX;
-    work->most_links = image ? size * LINKS_PER_BYTE + SMALLEST_LIMIT : SIZE_MAX;
-    work->most_items = image ? size / BYTES_PER_ITEM + SMALLEST_LIMIT : SHMEMI_WALK_MAX_ITEMS;
-    if (work->most_items > SHMEMI_WALK_MAX_ITEMS)
-        work->most_items = SHMEMI_WALK_MAX_ITEMS;
-}
-
-/* ---- Memory ------------------------------------------------------------------------------------------------------ */
-
-/* Memory kept from the last walk and the last graph, unless it was large: allocating it anew would cost more than the
- * walk of a small graph. */
-static _Atomic(struct shmemi_graph_work *) spare_work;
-static _Atomic(struct shmemi_graph_memory *) spare_memory;
-
-static void free_memory(struct shmemi_graph_memory *memory)
-{
-    if (!memory)
-        return;
-    free(memory->extents);
-    free(memory->links);
-    free(memory->by_address);
-    free(memory);
-}
-
-static void put_back_memory(struct shmemi_graph_memory *memory)
-{
-    bool is_small = memory->max_extents <= KEPT_ITEMS && memory->max_links <= 2 * KEPT_ITEMS;
-    free_memory(is_small ? atomic_exchange(&spare_memory, memory) : memory);
-}
-
-static void free_work(struct shmemi_graph_work *work)
-{
-    if (!work)
-        return;
-    free(work->items);
-    free(work->weaks);
-    free(work->frames);
-    free(work->visited.entries);
-    free(work->scratch);
-    free(work);
-}
-
-static struct shmemi_graph_work *take_work(const struct shmemi_walk_options *options)
-{
-    struct shmemi_graph_work *work = atomic_exchange(&spare_work, NULL);
-    if (!work)
-        work = calloc(1, sizeof *work);
-    if (!work || !shmemi_visited_clear(&work->visited)) {
-        free_work(work);
-        shmemi_error("%s: no memory for the walk", options->routine);
-        return NULL;
-    }
-    work->options = options;
-    work->n_items = work->n_links = work->n_weaks = work->n_frames = 0;
-    work->size = options->header;
-    set_limits(work);
-    return work;
-}
-
-static void put_back_work(struct shmemi_graph_work *work)
-{
-    bool is_small = work->max_items <= KEPT_ITEMS && work->max_frames <= KEPT_ITEMS && work->max_weaks <= KEPT_ITEMS &&
-                    shmemi_visited_size(work->visited.shift) <= 4 * KEPT_ITEMS;
-    free_work(is_small ? atomic_exchange(&spare_work, work) : work);
-}
-
-/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
-
-static int make_graph(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
-                      const struct shmemi_type *type, size_t nelems, struct shmemi_graph_memory *memory)
-{
-    struct shmemi_graph_work *work = take_work(options);
-    if (!work)
-        return -ENOMEM;
-    work->result = *memory;
-    int rc = walk(work, address, type, nelems);
-    if (!rc)
-        rc = shmemi_graph_lay_out(graph, work);
-    *memory = work->result;
-    put_back_work(work);
-    return rc;
-}
-
-int shmemi_graph_open(struct shmemi_graph *graph, const struct shmemi_walk_options *options, uintptr_t address,
-                      const struct shmemi_type *type, size_t nelems)
-{
-    *graph = (struct shmemi_graph){0};
-    struct shmemi_graph_memory *memory = atomic_exchange(&spare_memory, NULL);
-    if (!memory)
-        memory = calloc(1, sizeof *memory);
-    if (!memory) {
-        shmemi_error("%s: no memory for a graph", options->routine);
-        return -ENOMEM;
-    }
-    int rc = make_graph(graph, options, address, type, nelems, memory);
-    if (rc)
-        put_back_memory(memory);
-    else
-        graph->memory = memory;
-    return rc;
-}
-
-void shmemi_graph_close(struct shmemi_graph *graph)
-{
-    if (graph->memory)
-        put_back_memory(graph->memory);
-    *graph = (struct shmemi_graph){0};
 }

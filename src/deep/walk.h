@@ -7,6 +7,7 @@
 
 #include "base/likely.h"
 #include "deep/graph.h"
+#include "deep/sort.h"
 #include "deep/visited.h"
 
 /* An array that something points to, in the order of discovery; its place is in the extent of the same number. */
@@ -91,13 +92,22 @@ static inline size_t shmemi_walk_alignment(size_t size, size_t alignment)
     return size >= LARGE ? LARGE_ALIGNMENT : alignment;
 }
 
+/* How many extents begin at this offset of the image or before it. */
+static inline size_t shmemi_extents_up_to(const struct shmemi_extent *extents, size_t n, size_t at)
+{
+    return shmemi_sorted_up_to(extents, n, sizeof *extents, offsetof(struct shmemi_extent, at), at);
+}
+
 /* Make room for n elements of an array; false if there is no memory. */
 #define SHMEMI_WALK_ROOM(_array, _n, _max)                                                                             \
     ((_n) <= (_max) || shmemi_walk_grow((void **)&(_array), &(_max), _n, sizeof *(_array)))
 bool shmemi_walk_grow(void **array_p, size_t *max_p, size_t n, size_t size);
 
-/* Make a graph of what the walk has found: extents that do not overlap, links, root, size, shape. Returns 0, or logs an
- * error and returns -errno. The graph takes over the memory. */
+/* walk.c: find all that nelems objects at an address reach. 0, or logs an error and returns -errno. */
+int shmemi_walk(struct shmemi_graph_work *work, uintptr_t address, const struct shmemi_type *type, size_t nelems);
+
+/* layout.c: make a graph of what the walk has found: extents that do not overlap, links, root, size, shape. Returns 0, or
+ * logs an error and returns -errno. The graph takes over the memory. */
 int shmemi_graph_lay_out(struct shmemi_graph *graph, struct shmemi_graph_work *work);
 
 #endif

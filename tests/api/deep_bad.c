@@ -140,12 +140,12 @@ static void lie_in_header(const struct original *original, char *bytes)
 
 static void change_word(const struct original *original, char *bytes)
 {
-    size_t words = (original->size - SHMEMI_IMAGE_HEADER) / 8;
+    size_t words = (original->size - SHMEMX_DEEP_HEADER) / 8;
     struct shmemi_image_header header;
     memcpy(&header, bytes, sizeof header);
     uint64_t number = hostile_number(original, &header);
     if (words)
-        memcpy(bytes + SHMEMI_IMAGE_HEADER + 8 * below(words), &number, sizeof number);
+        memcpy(bytes + SHMEMX_DEEP_HEADER + 8 * below(words), &number, sizeof number);
 }
 
 static void damage(const struct original *original, char *bytes)

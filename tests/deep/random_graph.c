@@ -138,7 +138,7 @@ static void fill_dope(struct random_model *model, const struct field_model *fiel
     const char *address = NULL;
     if (below(model, 5))
         address = choose_target(model, field->target, n ? n : 1, data);
-    if (field->kind == SHMEMI_FIELD_GFORTRAN && !field->n)
+    if (field->kind == SHMEMX_FIELD_GFORTRAN && !field->n)
         set_pointer(object + field->offset, address);
     else
         random_dope_write(field->kind, field->n, object + field->offset, address, extents,

@@ -16,7 +16,7 @@
 
 struct random_graph {
     size_t n_types;
-    struct shmemi_type_text *types; /* as shmemx_type_desc_t; names begin with "random<seed>." */
+    shmemx_type_desc_t *types; /* as shmemx_type_desc_t; names begin with "random<seed>." */
     const char *root_type;
     size_t n_elems;
     void *root;

@@ -29,7 +29,7 @@ struct count_model {
 
 struct field_model {
     enum role role;
-    int kind;   /* SHMEMI_FIELD_* */
+    int kind;   /* SHMEMX_FIELD_* */
     int target; /* number of a type, ~number of a basic type, or NO_TARGET */
     size_t offset, n, size, alignment;
     bool is_counted;
@@ -58,8 +58,8 @@ struct random_model {
     uint64_t random; /* state */
     int n_types;
     struct type_model types[MAX_TYPES];
-    struct shmemi_field_text texts[MAX_TYPES][MAX_FIELDS];
-    struct shmemi_type_text type_texts[MAX_TYPES];
+    shmemx_field_t texts[MAX_TYPES][MAX_FIELDS];
+    shmemx_type_desc_t type_texts[MAX_TYPES];
     struct block *blocks;
     size_t n_blocks, max_blocks;
     size_t enough_blocks; /* from then on pointers to nothing new */

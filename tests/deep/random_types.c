@@ -72,7 +72,7 @@ struct gfortran_descriptor {
 
 size_t random_dope_size(int kind, size_t rank)
 {
-    if (kind == SHMEMI_FIELD_CFI)
+    if (kind == SHMEMX_FIELD_CFI)
         return offsetof(struct cfi_descriptor, dimensions) + rank * 24;
     return rank ? offsetof(struct gfortran_descriptor, dimensions) + rank * 24 : sizeof(void *);
 }
@@ -82,12 +82,12 @@ size_t random_dope_count(int kind, size_t rank, const char *bytes)
     struct cfi_descriptor cfi;
     struct gfortran_descriptor gfortran;
     size_t n = 1;
-    if (kind == SHMEMI_FIELD_CFI)
+    if (kind == SHMEMX_FIELD_CFI)
         memcpy(&cfi, bytes, random_dope_size(kind, rank));
     else
         memcpy(&gfortran, bytes, random_dope_size(kind, rank));
     for (size_t i = 0; i < rank; i++) {
-        int64_t extent = kind == SHMEMI_FIELD_CFI ? cfi.dimensions[i].extent
+        int64_t extent = kind == SHMEMX_FIELD_CFI ? cfi.dimensions[i].extent
                                                   : gfortran.dimensions[i].upper - gfortran.dimensions[i].lower + 1;
         n *= extent > 0 ? (size_t)extent : 0;
     }
@@ -109,7 +109,7 @@ static void write_cfi(size_t rank, char *bytes, const void *address, const size_
         cfi.dimensions[i].stride = stride;
         stride *= (int64_t)extents[i];
     }
-    memcpy(bytes, &cfi, random_dope_size(SHMEMI_FIELD_CFI, rank));
+    memcpy(bytes, &cfi, random_dope_size(SHMEMX_FIELD_CFI, rank));
 }
 
 static void write_gfortran(size_t rank, char *bytes, const void *address, const size_t *extents, size_t element_size,
@@ -127,13 +127,13 @@ static void write_gfortran(size_t rank, char *bytes, const void *address, const 
         gfortran.dimensions[i].upper = lower + (int64_t)extents[i] - 1;
         stride *= (int64_t)extents[i];
     }
-    memcpy(bytes, &gfortran, random_dope_size(SHMEMI_FIELD_GFORTRAN, rank));
+    memcpy(bytes, &gfortran, random_dope_size(SHMEMX_FIELD_GFORTRAN, rank));
 }
 
 void random_dope_write(int kind, size_t rank, char *descriptor, const void *address, const size_t *extents,
                        size_t element_size, uint64_t lower_bound)
 {
-    (kind == SHMEMI_FIELD_CFI ? write_cfi : write_gfortran)(rank, descriptor, address, extents, element_size,
+    (kind == SHMEMX_FIELD_CFI ? write_cfi : write_gfortran)(rank, descriptor, address, extents, element_size,
                                                             (int64_t)lower_bound);
 }
 
@@ -237,7 +237,7 @@ static void make_plain(struct random_model *model, struct field_model *field, bo
         field->target = random_basic(model);
     while (is_count && !basic_types[~field->target].is_integer);
     field->role = is_count ? ROLE_COUNT : ROLE_DATA;
-    field->kind = SHMEMI_FIELD_VALUE;
+    field->kind = SHMEMX_FIELD_VALUE;
     field->n = is_count ? 1 : (size_t)(1 + below(model, 12));
     field->alignment = basic_types[~field->target].size;
     field->size = field->n * field->alignment;
@@ -249,7 +249,7 @@ static void make_embedded(struct random_model *model, struct field_model *field,
         field->target = below(model, type);
     while (model->types[field->target].size >= LARGE_TYPE);
     field->role = ROLE_EMBEDDED;
-    field->kind = SHMEMI_FIELD_VALUE;
+    field->kind = SHMEMX_FIELD_VALUE;
     field->n = model->types[field->target].size > MEDIUM_TYPE ? 1 : (size_t)(1 + below(model, 3));
     field->alignment = model->types[field->target].alignment;
     field->size = field->n * model->types[field->target].size;
@@ -259,14 +259,14 @@ static void make_string(struct random_model *model, struct field_model *field)
 {
     const int elements[] = {0, 0, 0, 2, 3, 6};
     field->role = ROLE_STRING;
-    field->kind = SHMEMI_FIELD_STRING;
+    field->kind = SHMEMX_FIELD_STRING;
     field->target = ~elements[below(model, 6)];
 }
 
 static void make_dope(struct random_model *model, struct field_model *field)
 {
     field->role = ROLE_DOPE;
-    field->kind = below(model, 2) ? SHMEMI_FIELD_CFI : SHMEMI_FIELD_GFORTRAN;
+    field->kind = below(model, 2) ? SHMEMX_FIELD_CFI : SHMEMX_FIELD_GFORTRAN;
     field->target = random_target(model);
     field->n = (size_t)below(model, MAX_RANK + 1);
     field->size = random_dope_size(field->kind, field->n);
@@ -277,7 +277,7 @@ static void make_pointer(struct random_model *model, struct field_model *field)
     field->target = random_target(model);
     field->n = (size_t)below(model, 4);
     field->role = ROLE_POINTER;
-    field->kind = SHMEMI_FIELD_POINTER;
+    field->kind = SHMEMX_FIELD_POINTER;
 }
 
 static void make_field(struct random_model *model, int type, struct field_model *field)
@@ -296,7 +296,7 @@ static void make_field(struct random_model *model, int type, struct field_model 
         make_dope(model, field);
     } else if (choice < 11) {
         field->role = choice == 9 ? ROLE_WEAK : ROLE_OPAQUE;
-        field->kind = choice == 9 ? SHMEMI_FIELD_WEAK : SHMEMI_FIELD_OPAQUE;
+        field->kind = choice == 9 ? SHMEMX_FIELD_WEAK : SHMEMX_FIELD_OPAQUE;
         field->target = below(model, 2) ? NO_TARGET : random_target(model);
     } else {
         make_pointer(model, field);
@@ -336,17 +336,17 @@ static void make_type(struct random_model *model, int number)
 
 /* ---- texts ---- */
 
-static void make_text(struct random_model *model, const struct field_model *field, struct shmemi_field_text *text)
+static void make_text(struct random_model *model, const struct field_model *field, shmemx_field_t *text)
 {
     const char *target = field->target == NO_TARGET ? NULL
                          : field->target < 0        ? basic_types[~field->target].name
                                                     : model->types[field->target].name;
-    *text = (struct shmemi_field_text){field->name,
-                                       field->offset,
-                                       field->kind,
-                                       target,
-                                       field->is_counted ? 0 : field->n,
-                                       field->is_counted ? field->count_text : NULL};
+    *text = (shmemx_field_t){field->name,
+                             field->offset,
+                             field->kind,
+                             target,
+                             field->is_counted ? 0 : field->n,
+                             field->is_counted ? field->count_text : NULL};
 }
 
 void random_types_make(struct random_model *model, uint64_t seed)
@@ -360,7 +360,6 @@ void random_types_make(struct random_model *model, uint64_t seed)
         struct type_model *type = &model->types[i];
         for (int k = 0; k < type->n_fields; k++)
             make_text(model, &type->fields[k], &model->texts[i][k]);
-        model->type_texts[i] =
-            (struct shmemi_type_text){type->name, type->size, (size_t)type->n_fields, model->texts[i]};
+        model->type_texts[i] = (shmemx_type_desc_t){type->name, type->size, (size_t)type->n_fields, model->texts[i]};
     }
 }

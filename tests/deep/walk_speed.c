@@ -61,7 +61,7 @@ static void link_nodes(char *memory, bool tree, bool shuffled)
 
 static void measure(const char *what, const struct shmemi_type *type, const void *root)
 {
-    const struct shmemi_walk_options options = {"walk_speed", SHMEMI_LIVE_MEMORY, NULL, SHMEMI_IMAGE_HEADER};
+    const struct shmemi_walk_options options = {"walk_speed", SHMEMI_LIVE_MEMORY, NULL, SHMEMX_DEEP_HEADER};
     double walks[REPETITIONS], fills[REPETITIONS];
     char *bytes = NULL;
     size_t size = 0;
@@ -95,11 +95,11 @@ int main(int argc, char **argv)
         n_nodes = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         node_size = strtoull(argv[2], NULL, 10);
-    const struct shmemi_field_text fields[] = {
-        {"left", 0, SHMEMI_FIELD_POINTER, "node", 1, NULL},
-        {"right", node_size - sizeof(char *), SHMEMI_FIELD_POINTER, "node", 1, NULL},
+    const shmemx_field_t fields[] = {
+        {"left", 0, SHMEMX_FIELD_POINTER, "node", 1, NULL},
+        {"right", node_size - sizeof(char *), SHMEMX_FIELD_POINTER, "node", 1, NULL},
     };
-    const struct shmemi_type_text text = {"node", node_size, 2, fields};
+    const shmemx_type_desc_t text = {"node", node_size, 2, fields};
     const struct shmemi_type *type;
     char *memory = malloc(n_nodes * (node_size + GAP));
     if (!memory || !n_nodes || node_size < 2 * sizeof(char *) || shmemi_types_create("walk_speed", 1, &text, &type))

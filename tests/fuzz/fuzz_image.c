@@ -23,7 +23,7 @@ struct target {
 
 static int open_walk(struct shmemi_graph *graph, uintptr_t root, const struct shmemi_type *type, size_t n)
 {
-    const struct shmemi_walk_options options = {"fuzz", SHMEMI_LIVE_MEMORY, NULL, SHMEMI_IMAGE_HEADER};
+    const struct shmemi_walk_options options = {"fuzz", SHMEMI_LIVE_MEMORY, NULL, SHMEMX_DEEP_HEADER};
     return shmemi_graph_open(graph, &options, root, type, n);
 }
 
@@ -84,7 +84,7 @@ static void check_objects(const struct target *target)
     ALWAYS(!open_walk(&graph, (uintptr_t)(header.base + header.root), target->type, header.n_elems));
     for (size_t i = 0; i < graph.n_extents; i++) {
         size_t at = graph.extents[i].address - (uintptr_t)target->bytes;
-        ALWAYS(at >= SHMEMI_IMAGE_HEADER && at <= header.size && graph.extents[i].size <= header.size - at);
+        ALWAYS(at >= SHMEMX_DEEP_HEADER && at <= header.size && graph.extents[i].size <= header.size - at);
     }
     shmemi_graph_close(&graph);
 }

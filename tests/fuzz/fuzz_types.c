@@ -21,8 +21,8 @@ enum { MOST_TYPES = 5, MOST_FIELDS = 6, MOST_TEXT = 24, MOST_MEMORY = 2048, MOST
 /* Descriptions of types, and room for their texts. */
 struct made_up {
     size_t n;
-    struct shmemi_type_text types[MOST_TYPES];
-    struct shmemi_field_text fields[MOST_TYPES][MOST_FIELDS];
+    shmemx_type_desc_t types[MOST_TYPES];
+    shmemx_field_t fields[MOST_TYPES][MOST_FIELDS];
     char counts[MOST_TYPES][MOST_FIELDS][MOST_TEXT];
     size_t end; /* of the fields of this type so far, and its size */
 };
@@ -47,30 +47,30 @@ static const char *make_count(struct fuzz_input *input, char *text)
 }
 
 /* Bytes that a field takes; of the types of this input, only the earlier ones are known. */
-static size_t field_size(const struct made_up *made_up, const struct shmemi_field_text *field)
+static size_t field_size(const struct made_up *made_up, const shmemx_field_t *field)
 {
     const struct shmemi_type *target = field->type ? shmemi_type_find(field->type) : NULL;
     size_t size = target ? target->size : 8;
     for (size_t i = 0; field->type && i < made_up->n; i++)
         if (made_up->types[i].name && !strcmp(field->type, made_up->types[i].name))
             size = made_up->types[i].size;
-    if (field->kind == SHMEMI_FIELD_VALUE)
+    if (field->kind == SHMEMX_FIELD_VALUE)
         return size * (field->n ? field->n : 1);
-    size_t dope = field->kind >= 0 ? shmemi_dope_size((enum shmemi_field_kind)field->kind, field->n) : 0;
+    size_t dope = field->kind >= 0 ? shmemi_dope_size((int)field->kind, field->n) : 0;
     return dope ? dope : 8;
 }
 
 static void make_field(struct fuzz_input *input, struct made_up *made_up, size_t number)
 {
-    struct shmemi_field_text *field = &made_up->fields[made_up->n][number];
+    shmemx_field_t *field = &made_up->fields[made_up->n][number];
     uint8_t oddities = fuzz_byte(input);
-    *field = (struct shmemi_field_text){.name = field_names[number],
-                                        .kind = (int)fuzz_below(input, SHMEMI_FIELD_KINDS),
-                                        .type = targets[fuzz_below(input, N_OF(targets))]};
-    bool is_descriptor = field->kind == SHMEMI_FIELD_CFI || field->kind == SHMEMI_FIELD_GFORTRAN;
-    if (field->kind == SHMEMI_FIELD_VALUE || field->kind == SHMEMI_FIELD_POINTER || is_descriptor)
+    *field = (shmemx_field_t){.name = field_names[number],
+                              .kind = (int)fuzz_below(input, SHMEMX_FIELD_OPAQUE + 1),
+                              .type = targets[fuzz_below(input, N_OF(targets))]};
+    bool is_descriptor = field->kind == SHMEMX_FIELD_CFI || field->kind == SHMEMX_FIELD_GFORTRAN;
+    if (field->kind == SHMEMX_FIELD_VALUE || field->kind == SHMEMX_FIELD_POINTER || is_descriptor)
         field->n = fuzz_below(input, 4);
-    if (field->kind == SHMEMI_FIELD_POINTER && oddities & 1)
+    if (field->kind == SHMEMX_FIELD_POINTER && oddities & 1)
         field->count = make_count(input, made_up->counts[made_up->n][number]);
     if (field->count)
         field->n = 0;
@@ -95,13 +95,13 @@ static void make_field(struct fuzz_input *input, struct made_up *made_up, size_t
 
 static void make_type(struct fuzz_input *input, struct made_up *made_up)
 {
-    struct shmemi_type_text *type = &made_up->types[made_up->n];
+    shmemx_type_desc_t *type = &made_up->types[made_up->n];
     uint8_t oddity = fuzz_byte(input);
     made_up->end = 0;
-    *type = (struct shmemi_type_text){.name = type_names[made_up->n],
-                                      .n_fields = fuzz_below(input, MOST_FIELDS + 1),
-                                      .fields = made_up->fields[made_up->n]};
-    for (size_t i = 0; i < type->n_fields; i++)
+    *type = (shmemx_type_desc_t){.name = type_names[made_up->n],
+                                 .nfields = fuzz_below(input, MOST_FIELDS + 1),
+                                 .fields = made_up->fields[made_up->n]};
+    for (size_t i = 0; i < type->nfields; i++)
         make_field(input, made_up, i);
     type->size = made_up->end + oddity % 16;
     if (oddity >= 250)
@@ -114,12 +114,12 @@ static void make_type(struct fuzz_input *input, struct made_up *made_up)
 static void check_link(const struct shmemi_type *type, const struct shmemi_type_link *link, size_t *end_p)
 {
     size_t nbytes = sizeof(void *);
-    ALWAYS(link->name && (unsigned)link->kind < SHMEMI_FIELD_KINDS);
-    ALWAYS(link->target || link->kind == SHMEMI_FIELD_WEAK || link->kind == SHMEMI_FIELD_OPAQUE);
-    if (link->kind == SHMEMI_FIELD_VALUE) {
+    ALWAYS(link->name && (unsigned)link->kind <= SHMEMX_FIELD_OPAQUE);
+    ALWAYS(link->target || link->kind == SHMEMX_FIELD_WEAK || link->kind == SHMEMX_FIELD_OPAQUE);
+    if (link->kind == SHMEMX_FIELD_VALUE) {
         ALWAYS(link->n && link->n <= type->size / link->target->size && link->target->has_links);
         nbytes = link->n * link->target->size;
-    } else if (link->kind == SHMEMI_FIELD_CFI || link->kind == SHMEMI_FIELD_GFORTRAN) {
+    } else if (link->kind == SHMEMX_FIELD_CFI || link->kind == SHMEMX_FIELD_GFORTRAN) {
         nbytes = shmemi_dope_size(link->kind, link->n);
     } else {
         ALWAYS(link->n);
@@ -148,7 +148,7 @@ static void check_type(const struct shmemi_type *type)
 static void check_order(const struct made_up *made_up, const struct shmemi_type *const *types)
 {
     uint64_t layouts[MOST_TYPES];
-    struct shmemi_type_text reversed[MOST_TYPES];
+    shmemx_type_desc_t reversed[MOST_TYPES];
     const struct shmemi_type *again[MOST_TYPES];
     for (size_t i = 0; i < made_up->n; i++) {
         layouts[i] = types[i]->layout;
@@ -215,23 +215,22 @@ static void fill_memory(struct fuzz_input *input, char *memory, size_t size, uin
 {
     memset(memory, 0, size);
     for (size_t n = fuzz_below(input, 64); n; n--) {
-        size_t at = SHMEMI_IMAGE_HEADER + fuzz_below(input, MOST_MEMORY);
+        size_t at = SHMEMX_DEEP_HEADER + fuzz_below(input, MOST_MEMORY);
         uint8_t what = fuzz_byte(input);
         if (what < 160)
-            write_word(memory, size, at & ~(size_t)7, base + SHMEMI_IMAGE_HEADER + fuzz_below(input, MOST_MEMORY), 8);
+            write_word(memory, size, at & ~(size_t)7, base + SHMEMX_DEEP_HEADER + fuzz_below(input, MOST_MEMORY), 8);
         else if (what < 200)
             write_word(memory, size, at, fuzz_number(input), 8);
         else if (what < 240)
             write_word(memory, size, at, fuzz_number(input), 1);
         else
-            write_descriptor(input, memory, size, at & ~(size_t)7,
-                             base + SHMEMI_IMAGE_HEADER + fuzz_below(input, size));
+            write_descriptor(input, memory, size, at & ~(size_t)7, base + SHMEMX_DEEP_HEADER + fuzz_below(input, size));
     }
 }
 
 static void check_graph(const struct shmemi_graph *graph, uintptr_t base, size_t size)
 {
-    size_t end = SHMEMI_IMAGE_HEADER;
+    size_t end = SHMEMX_DEEP_HEADER;
     for (size_t i = 0; i < graph->n_extents; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
         ALWAYS(extent->address - base < size && extent->size <= size - (extent->address - base));
@@ -249,14 +248,14 @@ static void check_graph(const struct shmemi_graph *graph, uintptr_t base, size_t
 
 static void walk(struct fuzz_input *input, const struct shmemi_type *type)
 {
-    size_t size = SHMEMI_IMAGE_HEADER + fuzz_below(input, MOST_MEMORY);
+    size_t size = SHMEMX_DEEP_HEADER + fuzz_below(input, MOST_MEMORY);
     uintptr_t base = (uintptr_t)4096 * fuzz_byte(input);
     char *memory = fuzz_memory(size);
     struct shmemi_graph graph;
     struct shmemi_walk_options options = {
-        .routine = "fuzz", .space = {memory, base, size}, .header = SHMEMI_IMAGE_HEADER};
+        .routine = "fuzz", .space = {memory, base, size}, .header = SHMEMX_DEEP_HEADER};
     fill_memory(input, memory, size, base);
-    if (!shmemi_graph_open(&graph, &options, base + SHMEMI_IMAGE_HEADER, type, 1 + fuzz_below(input, 3))) {
+    if (!shmemi_graph_open(&graph, &options, base + SHMEMX_DEEP_HEADER, type, 1 + fuzz_below(input, 3))) {
         check_graph(&graph, base, size);
         shmemi_graph_close(&graph);
     }
@@ -284,7 +283,7 @@ static void fuzz_types(struct fuzz_input *input)
 
 static void fuzz_descriptor(struct fuzz_input *input)
 {
-    enum shmemi_field_kind kind = fuzz_byte(input) & 1 ? SHMEMI_FIELD_CFI : SHMEMI_FIELD_GFORTRAN;
+    int kind = fuzz_byte(input) & 1 ? SHMEMX_FIELD_CFI : SHMEMX_FIELD_GFORTRAN;
     size_t rank = fuzz_below(input, 16), size = shmemi_dope_size(kind, rank), n = 0;
     const struct shmemi_type *element = shmemi_type_find(fuzz_byte(input) & 1 ? "double" : "char");
     char *descriptor = fuzz_memory(size);

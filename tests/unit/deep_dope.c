@@ -16,14 +16,14 @@ enum { MOST = 15, LARGEST = 8 * (5 + 3 * MOST) };
 /* A descriptor in 8-byte words. It is read from a buffer of its exact size at an odd address, so that sanitizers detect
  * reads past its end. */
 struct descriptor {
-    enum shmemi_field_kind kind;
+    int kind;
     size_t rank;
     int64_t words[LARGEST / 8];
 };
 
 static struct descriptor cfi(size_t rank, int64_t address, int64_t element_size)
 {
-    struct descriptor d = {.kind = SHMEMI_FIELD_CFI, .rank = rank};
+    struct descriptor d = {.kind = SHMEMX_FIELD_CFI, .rank = rank};
     d.words[0] = address;
     d.words[1] = element_size;
     d.words[2] = (int64_t)rank << 32 | 1; /* version 1; the high 24 bits are attribute and type */
@@ -33,7 +33,7 @@ static struct descriptor cfi(size_t rank, int64_t address, int64_t element_size)
 
 static struct descriptor gfortran(size_t rank, int64_t address, int64_t element_size)
 {
-    struct descriptor d = {.kind = SHMEMI_FIELD_GFORTRAN, .rank = rank};
+    struct descriptor d = {.kind = SHMEMX_FIELD_GFORTRAN, .rank = rank};
     d.words[0] = address;
     d.words[1] = -1; /* offset: not used */
     d.words[2] = element_size;
@@ -45,8 +45,8 @@ static struct descriptor gfortran(size_t rank, int64_t address, int64_t element_
 /* Bounds lower to lower + extent - 1; the stride in elements. */
 static void set_dimension(struct descriptor *d, size_t i, int64_t lower, int64_t extent, int64_t stride)
 {
-    int64_t *words = &d->words[(d->kind == SHMEMI_FIELD_CFI ? 3 : 5) + 3 * i];
-    bool is_cfi = d->kind == SHMEMI_FIELD_CFI;
+    int64_t *words = &d->words[(d->kind == SHMEMX_FIELD_CFI ? 3 : 5) + 3 * i];
+    bool is_cfi = d->kind == SHMEMX_FIELD_CFI;
     words[0] = is_cfi ? lower : stride;
     words[1] = is_cfi ? extent : lower;
     words[2] = is_cfi ? stride * d->words[1] : lower + extent - 1;
@@ -87,10 +87,10 @@ static void check_bad(const struct descriptor *d, const char *type, int error, c
 
 static void check_sizes(void)
 {
-    CHECK(shmemi_dope_size(SHMEMI_FIELD_CFI, 0) == 24 && shmemi_dope_size(SHMEMI_FIELD_CFI, 15) == 24 + 15 * 24);
-    CHECK(shmemi_dope_size(SHMEMI_FIELD_GFORTRAN, 0) == 8 && shmemi_dope_size(SHMEMI_FIELD_GFORTRAN, 1) == 64);
-    CHECK(!shmemi_dope_size(SHMEMI_FIELD_CFI, 16) && !shmemi_dope_size(SHMEMI_FIELD_GFORTRAN, SIZE_MAX));
-    CHECK(!shmemi_dope_size(SHMEMI_FIELD_POINTER, 1));
+    CHECK(shmemi_dope_size(SHMEMX_FIELD_CFI, 0) == 24 && shmemi_dope_size(SHMEMX_FIELD_CFI, 15) == 24 + 15 * 24);
+    CHECK(shmemi_dope_size(SHMEMX_FIELD_GFORTRAN, 0) == 8 && shmemi_dope_size(SHMEMX_FIELD_GFORTRAN, 1) == 64);
+    CHECK(!shmemi_dope_size(SHMEMX_FIELD_CFI, 16) && !shmemi_dope_size(SHMEMX_FIELD_GFORTRAN, SIZE_MAX));
+    CHECK(!shmemi_dope_size(SHMEMX_FIELD_POINTER, 1));
 }
 
 typedef struct descriptor (*maker)(size_t rank, int64_t address, int64_t element_size);
@@ -144,7 +144,7 @@ static void check_rank_and_size(maker make)
     d.rank = 3;
     check_bad(&d, "float", -EINVAL, "rank of the array differs");
     d.rank = 2;
-    d.words[d.kind == SHMEMI_FIELD_CFI ? 2 : 3] |= (int64_t)0xff << 32; /* a rank of -1 */
+    d.words[d.kind == SHMEMX_FIELD_CFI ? 2 : 3] |= (int64_t)0xff << 32; /* a rank of -1 */
     check_bad(&d, "float", -EINVAL, "rank of the array differs");
 }
 

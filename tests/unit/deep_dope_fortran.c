@@ -39,9 +39,9 @@ static int read_component(const char *name, size_t *n_p, const char **cause_p)
     const char *at = empty_holder();
     const struct component *component = components;
     for (; strcmp(component->name, name); component++)
-        at += shmemi_dope_size(SHMEMI_FIELD_GFORTRAN, component->rank);
+        at += shmemi_dope_size(SHMEMX_FIELD_GFORTRAN, component->rank);
     uintptr_t address;
-    int rc = shmemi_dope_read(SHMEMI_FIELD_GFORTRAN, component->rank, shmemi_type_find(component->type), at, &address,
+    int rc = shmemi_dope_read(SHMEMX_FIELD_GFORTRAN, component->rank, shmemi_type_find(component->type), at, &address,
                               n_p, cause_p);
     fprintf(stderr, "# %s: %d, %zu at %#zx\n", name, rc, *n_p, (size_t)address);
     return rc;
@@ -89,7 +89,7 @@ static int read_argument(const char *type, size_t rank, const void *descriptor, 
 {
     uintptr_t address;
     const char *cause = "";
-    int rc = shmemi_dope_read(SHMEMI_FIELD_CFI, rank, shmemi_type_find(type), descriptor, &address, n_p, &cause);
+    int rc = shmemi_dope_read(SHMEMX_FIELD_CFI, rank, shmemi_type_find(type), descriptor, &address, n_p, &cause);
     fprintf(stderr, "# argument %zu: %d, %zu at %#zx %s\n", calls, rc, *n_p, (size_t)address, cause);
     calls++;
     return rc;
@@ -117,8 +117,8 @@ void take_pointer(const void *descriptor)
 
 int main(void)
 {
-    const struct shmemi_field_text fields[] = {{"v", 8, SHMEMI_FIELD_GFORTRAN, "int", 1, NULL}};
-    const struct shmemi_type_text inner = {"inner", 72, 1, fields};
+    const shmemx_field_t fields[] = {{"v", 8, SHMEMX_FIELD_GFORTRAN, "int", 1, NULL}};
+    const shmemx_type_desc_t inner = {"inner", 72, 1, fields};
     CHECK(!shmemi_types_create("test", 1, &inner, NULL));
     if (is_gfortran())
         check_components();

@@ -19,16 +19,16 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* as in the examples */
 
-#define VALUE SHMEMI_FIELD_VALUE
-#define POINTER SHMEMI_FIELD_POINTER
-#define STRING SHMEMI_FIELD_STRING
-#define CFI SHMEMI_FIELD_CFI
-#define GFORTRAN SHMEMI_FIELD_GFORTRAN
-#define WEAK SHMEMI_FIELD_WEAK
-#define OPAQUE SHMEMI_FIELD_OPAQUE
+#define VALUE SHMEMX_FIELD_VALUE
+#define POINTER SHMEMX_FIELD_POINTER
+#define STRING SHMEMX_FIELD_STRING
+#define CFI SHMEMX_FIELD_CFI
+#define GFORTRAN SHMEMX_FIELD_GFORTRAN
+#define WEAK SHMEMX_FIELD_WEAK
+#define OPAQUE SHMEMX_FIELD_OPAQUE
 
-typedef struct shmemi_field_text field_t;
-typedef struct shmemi_type_text text_t;
+typedef shmemx_field_t field_t;
+typedef shmemx_type_desc_t text_t;
 
 #define N_OF(_array) (sizeof(_array) / sizeof(_array)[0])
 #define FIELDS(...)                                                                                                    \
@@ -193,9 +193,9 @@ static void check_links(void)
     CHECK(tree->size == 48 && tree->alignment == 16 && tree->has_links && tree->n_links == 4);
     CHECK(!strcmp(tree->name, "tree") && !strcmp(tree->links[0].name, "data") && tree->links[0].offset == 16);
     CHECK(tree->links[0].count && tree->links[0].target == shmemi_type_find("double"));
-    CHECK(tree->links[1].kind == SHMEMI_FIELD_STRING && tree->links[1].n == 1 && !tree->links[1].count);
-    CHECK(tree->links[2].kind == SHMEMI_FIELD_WEAK && tree->links[2].target == tree);
-    CHECK(tree->links[3].kind == SHMEMI_FIELD_POINTER && tree->links[3].target == tree && tree->links[3].n == 1);
+    CHECK(tree->links[1].kind == SHMEMX_FIELD_STRING && tree->links[1].n == 1 && !tree->links[1].count);
+    CHECK(tree->links[2].kind == SHMEMX_FIELD_WEAK && tree->links[2].target == tree);
+    CHECK(tree->links[3].kind == SHMEMX_FIELD_POINTER && tree->links[3].target == tree && tree->links[3].n == 1);
 
     const struct shmemi_type *plain = make("plain", 12, FIELDS({"v", 0, VALUE, "int", 3}));
     CHECK(!plain->has_links && !plain->n_links && plain->alignment == 4);
@@ -204,7 +204,7 @@ static void check_links(void)
              FIELDS({"plain", 0, VALUE, "plain"}, {"trees", 16, VALUE, "tree", 3}, {"any", 160, OPAQUE, NULL},
                     {"array", 168, CFI, "tree", 2}, {"box", 240, GFORTRAN, "tree", 0}));
     CHECK(nest->n_links == 4 && nest->alignment == 8);
-    CHECK(nest->links[0].kind == SHMEMI_FIELD_VALUE && nest->links[0].n == 3 && nest->links[0].target == tree);
+    CHECK(nest->links[0].kind == SHMEMX_FIELD_VALUE && nest->links[0].n == 3 && nest->links[0].target == tree);
     CHECK(!nest->links[1].target && nest->links[2].n == 2 && nest->links[3].n == 0);
     /* Objects inside each other, in the most difficult order. */
     const struct shmemi_type *types[3];

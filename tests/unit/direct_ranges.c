@@ -25,13 +25,13 @@ static const struct shmemi_far_side far_side = {.place = {.memory = &memory}};
 
 static const struct shmemi_type *make_type(void)
 {
-    const struct shmemi_field_text fields[] = {
-        {"small", offsetof(struct object, small), SHMEMI_FIELD_POINTER, "char", 1000, NULL},
-        {"large", offsetof(struct object, large), SHMEMI_FIELD_POINTER, "char", 2 * LARGE, NULL},
-        {"next", offsetof(struct object, next), SHMEMI_FIELD_POINTER, "object", 0, NULL},
-        {"middle", offsetof(struct object, middle), SHMEMI_FIELD_OPAQUE, NULL, 0, NULL},
+    const shmemx_field_t fields[] = {
+        {"small", offsetof(struct object, small), SHMEMX_FIELD_POINTER, "char", 1000, NULL},
+        {"large", offsetof(struct object, large), SHMEMX_FIELD_POINTER, "char", 2 * LARGE, NULL},
+        {"next", offsetof(struct object, next), SHMEMX_FIELD_POINTER, "object", 0, NULL},
+        {"middle", offsetof(struct object, middle), SHMEMX_FIELD_OPAQUE, NULL, 0, NULL},
     };
-    const struct shmemi_type_text text = {"object", sizeof(struct object), 4, fields};
+    const shmemx_type_desc_t text = {"object", sizeof(struct object), 4, fields};
     const struct shmemi_type *type;
     CHECK(shmemi_types_create("test", 1, &text, &type) == 0);
     return type;
@@ -85,7 +85,7 @@ static void check_host(const struct shmemi_graph *graph)
 int main(void)
 {
     const struct shmemi_walk_options options = {
-        .routine = "test", .space = SHMEMI_LIVE_MEMORY, .header = SHMEMI_IMAGE_HEADER};
+        .routine = "test", .space = SHMEMI_LIVE_MEMORY, .header = SHMEMX_DEEP_HEADER};
     struct shmemi_graph graph;
     struct object *object = calloc(1, sizeof *object);
     CHECK(object);

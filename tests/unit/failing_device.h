@@ -187,8 +187,7 @@ static struct shmemi_memory kind = {
     .event_wait = device_event_wait,
 };
 
-static struct shmemi_space *open_space(const struct shmemi_technique *technique, enum shmemi_lifetime lifetime,
-                                       bool is_asynchronous)
+static struct shmemi_space *open_space(const struct shmemi_technique *technique, int lifetime, bool is_asynchronous)
 {
     struct shmemi_space *space = calloc(1, sizeof *space);
     CHECK(space);

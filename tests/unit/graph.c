@@ -30,7 +30,7 @@ struct fixture {
 
 static struct shmemi_graph walk(const struct random_graph *graph, const struct shmemi_type *type)
 {
-    const struct shmemi_walk_options options = {"test", SHMEMI_LIVE_MEMORY, NULL, SHMEMI_IMAGE_HEADER};
+    const struct shmemi_walk_options options = {"test", SHMEMI_LIVE_MEMORY, NULL, SHMEMX_DEEP_HEADER};
     struct shmemi_graph links;
     CHECK(!shmemi_graph_open(&links, &options, (uintptr_t)graph->root, type, graph->n_elems));
     return links;
@@ -167,7 +167,7 @@ static void test_damaged(uint64_t seed)
     for (int i = 0; i < 8; i++) {
         fill_in_pieces(&fixture);
         for (int k = 0; k <= i; k++) {
-            size_t at = SHMEMI_IMAGE_HEADER + piece_length(&random, fixture.links.size - SHMEMI_IMAGE_HEADER) * 3;
+            size_t at = SHMEMX_DEEP_HEADER + piece_length(&random, fixture.links.size - SHMEMX_DEEP_HEADER) * 3;
             if (at < fixture.links.size)
                 fixture.bytes[at] ^= (char)(1 << (random >> 50) % 8);
         }
@@ -230,26 +230,26 @@ struct item {
     struct inner *into;
 };
 
-static const struct shmemi_field_text inner_fields[] = {
-    {"middle", offsetof(struct inner, middle), SHMEMI_FIELD_POINTER, "double", 0, "k"},
-    {"k", offsetof(struct inner, k), SHMEMI_FIELD_VALUE, "int16_t", 1, NULL},
+static const shmemx_field_t inner_fields[] = {
+    {"middle", offsetof(struct inner, middle), SHMEMX_FIELD_POINTER, "double", 0, "k"},
+    {"k", offsetof(struct inner, k), SHMEMX_FIELD_VALUE, "int16_t", 1, NULL},
 };
-static const struct shmemi_field_text item_fields[] = {
-    {"next", offsetof(struct item, next), SHMEMI_FIELD_POINTER, "item", 0, "n"},
-    {"self", offsetof(struct item, self), SHMEMI_FIELD_POINTER, "item", 1, NULL},
-    {"n", offsetof(struct item, n), SHMEMI_FIELD_VALUE, "int32_t", 1, NULL},
-    {"inner", offsetof(struct item, inner), SHMEMI_FIELD_VALUE, "inner", 2, NULL},
-    {"name", offsetof(struct item, name), SHMEMI_FIELD_STRING, "char", 1, NULL},
-    {"into", offsetof(struct item, into), SHMEMI_FIELD_POINTER, "inner", 1, NULL},
+static const shmemx_field_t item_fields[] = {
+    {"next", offsetof(struct item, next), SHMEMX_FIELD_POINTER, "item", 0, "n"},
+    {"self", offsetof(struct item, self), SHMEMX_FIELD_POINTER, "item", 1, NULL},
+    {"n", offsetof(struct item, n), SHMEMX_FIELD_VALUE, "int32_t", 1, NULL},
+    {"inner", offsetof(struct item, inner), SHMEMX_FIELD_VALUE, "inner", 2, NULL},
+    {"name", offsetof(struct item, name), SHMEMX_FIELD_STRING, "char", 1, NULL},
+    {"into", offsetof(struct item, into), SHMEMX_FIELD_POINTER, "inner", 1, NULL},
 };
-static const struct shmemi_type_text texts[] = {
+static const shmemx_type_desc_t texts[] = {
     {"inner", sizeof(struct inner), 2, inner_fields},
     {"item", sizeof(struct item), 6, item_fields},
 };
 
 static int try_walk(struct shmemi_graph *graph, const void *root, const char *type, size_t nelems)
 {
-    const struct shmemi_walk_options options = {"test", SHMEMI_LIVE_MEMORY, NULL, SHMEMI_IMAGE_HEADER};
+    const struct shmemi_walk_options options = {"test", SHMEMI_LIVE_MEMORY, NULL, SHMEMX_DEEP_HEADER};
     return shmemi_graph_open(graph, &options, (uintptr_t)root, shmemi_type_find(type), nelems);
 }
 
@@ -270,7 +270,7 @@ static void test_by_hand(void)
     CHECK(graph.n_extents == 3); /* the first item, items 1 and 2, the string */
     CHECK(graph.extents[0].size == sizeof *items && graph.extents[1].size == 2 * sizeof *items);
     CHECK(graph.extents[2].size == sizeof name);
-    CHECK(graph.root == SHMEMI_IMAGE_HEADER && graph.n_links == 3 * 6);
+    CHECK(graph.root == SHMEMX_DEEP_HEADER && graph.n_links == 3 * 6);
     CHECK(graph.links[0].to == graph.extents[1].at);
     CHECK(graph.links[1].to == graph.root);
     CHECK(graph.links[3].to == graph.extents[1].at + sizeof *items + offsetof(struct item, values[1]));
@@ -294,7 +294,7 @@ static void test_empty(void)
     const char *cause;
     for (int i = 0; i < 2; i++) {
         CHECK(!try_walk(&graph, i ? &item : NULL, "item", i ? 0 : 1));
-        CHECK(!graph.n_extents && graph.size == SHMEMI_IMAGE_HEADER && graph.root == SHMEMI_IMAGE_HEADER);
+        CHECK(!graph.n_extents && graph.size == SHMEMX_DEEP_HEADER && graph.root == SHMEMX_DEEP_HEADER);
         shmemi_image_describe(&image, &graph, shmemi_type_find("item"), 1, base, false);
         shmemi_image_fill(&image, 0, (char *)&header, sizeof header);
         CHECK(!shmemi_image_check_header(&header, sizeof header, NULL, &cause) && !header.n_elems);

@@ -229,7 +229,7 @@ static void fail_everywhere(struct shmemi_space *space, struct random_graph *gra
     int rc = -1, step = 1;
     for (int n = 0; rc; n += step, step += n > 8) {
         device.calls_left = n;
-        rc = shmemi_space_map(space, &root, SHMEMI_SPACE_TO, NULL, &address);
+        rc = shmemi_space_map(space, &root, SHMEMX_DEEP_TO, NULL, &address);
         device.calls_left = -1;
         if (rc)
             check_nothing_changed(space, graph, shape, digest);
@@ -241,7 +241,7 @@ static void fail_everywhere(struct shmemi_space *space, struct random_graph *gra
     step = 1;
     for (int n = 0; rc; n += step, step += n > 8) {
         device.calls_left = n;
-        rc = shmemi_space_unmap(space, root.address, SHMEMI_SPACE_FROM);
+        rc = shmemi_space_unmap(space, root.address, SHMEMX_DEEP_FROM);
         device.calls_left = -1;
         CHECK(shape_of(graph) == shape && !device.n_under_way && !device.n_channels);
         CHECK(!rc || shmemi_space_device(space, root.address) == address);
@@ -251,7 +251,7 @@ static void fail_everywhere(struct shmemi_space *space, struct random_graph *gra
 
 static void test_technique(const struct shmemi_technique *technique, bool is_asynchronous, uint64_t seed)
 {
-    struct shmemi_space *space = open_space(technique, SHMEMI_COUNTED, is_asynchronous);
+    struct shmemi_space *space = open_space(technique, SHMEMX_DEEP_COUNTED, is_asynchronous);
     struct random_graph *graph = random_graph_open(seed, seed, 12);
     CHECK(!shmemi_types_create("test", graph->n_types, graph->types, NULL));
     fail_everywhere(space, graph, seed);
@@ -266,18 +266,18 @@ static void test_technique(const struct shmemi_technique *technique, bool is_asy
 /* A second map that fails leaves the first as it is: what it has followed is undone. */
 static void test_second_map(const struct shmemi_technique *technique, uint64_t seed)
 {
-    struct shmemi_space *space = open_space(technique, SHMEMI_COUNTED, false);
+    struct shmemi_space *space = open_space(technique, SHMEMX_DEEP_COUNTED, false);
     struct random_graph *graph = random_graph_open(seed, seed, 12);
     CHECK(!shmemi_types_create("test", graph->n_types, graph->types, NULL));
     struct shmemi_space_root root = root_of(graph);
     struct shmemi_space_root bytes = {root.address, shmemi_type_find("char"), root.type->size * root.nelems};
     uint64_t address, again;
-    if (!shmemi_space_map(space, &bytes, SHMEMI_SPACE_TO, NULL, &address)) {
+    if (!shmemi_space_map(space, &bytes, SHMEMX_DEEP_TO, NULL, &address)) {
         size_t n_live = space->n_live;
         int rc = -1, step = 1;
         for (int n = 0; rc && rc != -EINVAL; n += step, step += n > 8) {
             device.calls_left = n;
-            rc = shmemi_space_map(space, &root, SHMEMI_SPACE_TO, NULL, &again);
+            rc = shmemi_space_map(space, &root, SHMEMX_DEEP_TO, NULL, &again);
             device.calls_left = -1;
             CHECK(!rc || (space->n_live == n_live && space->n_mappings == 1));
         }

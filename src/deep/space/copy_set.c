@@ -114,7 +114,7 @@ static size_t count_links(const struct shmemi_graph *graph, struct shmemi_space_
 static void copy_some(struct shmemi_graph *some, const struct shmemi_graph *graph,
                       struct shmemi_space_copy *const *holders)
 {
-    size_t at = SHMEMI_IMAGE_HEADER, link = 0;
+    size_t at = SHMEMX_DEEP_HEADER, link = 0;
     for (size_t i = 0; i < graph->n_extents; i++) {
         const struct shmemi_extent *extent = &graph->extents[i];
         struct shmemi_extent *mine = &some->extents[some->n_extents];
@@ -186,12 +186,12 @@ void shmemi_copy_set_free_spare(struct shmemi_space *space)
 static int place_chunk(struct shmemi_space *space, struct shmemi_copy_set *set)
 {
     uint64_t start;
-    size_t size = set->graph.size - SHMEMI_IMAGE_HEADER;
+    size_t size = set->graph.size - SHMEMX_DEEP_HEADER;
     int rc = shmemi_space_memory_allocate(&space->memory, size, SHMEMI_SPACE_ALIGNMENT, &start);
     if (rc)
         return rc;
     set->is_chunk = true;
-    set->base = start - SHMEMI_IMAGE_HEADER;
+    set->base = start - SHMEMX_DEEP_HEADER;
     set->end = start + size;
     for (size_t i = 0; i < set->n_copies; i++)
         set->copies[i].device = set->base + set->graph.extents[i].at;
@@ -208,7 +208,7 @@ static struct device_range block_of(const struct shmemi_space_copy *copy)
     const struct shmemi_copy_set *set = copy->set;
     bool is_last = copy + 1 == set->copies + set->n_copies;
     if (set->is_chunk) /* a copy with the gap after it, the first also with the gap before it */
-        return (struct device_range){copy == set->copies ? set->base + SHMEMI_IMAGE_HEADER : copy->device,
+        return (struct device_range){copy == set->copies ? set->base + SHMEMX_DEEP_HEADER : copy->device,
                                      is_last ? set->end : copy[1].device};
     uint64_t end = copy->device + copy->size + SHMEMI_SPACE_UNIT - 1;
     return (struct device_range){copy->device / SHMEMI_SPACE_UNIT * SHMEMI_SPACE_UNIT,

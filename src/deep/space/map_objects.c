@@ -73,7 +73,7 @@ static int find_holders(struct map_plan *plan)
 static int refuse_size(const struct map_plan *plan, const struct shmemi_copy_set *set, int rc)
 {
     const struct shmemi_type *type = plan->mapping->root.type;
-    size_t size = set->graph.size - SHMEMI_IMAGE_HEADER, free_bytes, largest;
+    size_t size = set->graph.size - SHMEMX_DEEP_HEADER, free_bytes, largest;
     shmemi_space_memory_state(&plan->space->memory, &free_bytes, &largest);
     if (rc == -ENOSPC)
         shmemi_error("%s: the buffer is full: %zu new objects from type \"%s\" need %zu bytes, %zu are free, %zu of "
@@ -141,8 +141,8 @@ static int send_new(const struct map_plan *plan)
         return no_memory();
     for (size_t i = 0; i < made->n_copies; i++)
         parts[i] = (struct shmemi_part){&made->copies[i], 0, made->copies[i].size};
-    return plan->flags & SHMEMI_SPACE_TO ? space->technique->send(space, parts, made->n_copies)
-                                         : space->technique->send_pointers(space, parts, made->n_copies);
+    return plan->flags & SHMEMX_DEEP_TO ? space->technique->send(space, parts, made->n_copies)
+                                        : space->technique->send_pointers(space, parts, made->n_copies);
 }
 
 /* ---- Pointers in existing copies --------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static int walk(struct map_plan *plan, const struct shmemi_space_root *root, con
 {
     struct shmemi_field_set skipped = {0};
     struct shmemi_walk_options options = {
-        .routine = routine, .space = SHMEMI_LIVE_MEMORY, .header = SHMEMI_IMAGE_HEADER};
+        .routine = routine, .space = SHMEMI_LIVE_MEMORY, .header = SHMEMX_DEEP_HEADER};
     int rc = skip && *skip ? shmemi_field_set_open(routine, skip, &skipped) : 0;
     if (rc)
         return rc;
@@ -318,7 +318,7 @@ static int prepare(struct map_plan *plan, const struct shmemi_space_root *root)
 static int send_old(const struct map_plan *plan)
 {
     const struct shmemi_mapping *mapping = plan->mapping;
-    int always = SHMEMI_SPACE_TO | SHMEMI_SPACE_ALWAYS;
+    int always = SHMEMX_DEEP_TO | SHMEMX_DEEP_ALWAYS;
     if ((plan->flags & always) != always || !mapping->n_parts)
         return 0;
     return plan->space->technique->send(plan->space, mapping->parts, mapping->n_parts);
@@ -396,7 +396,7 @@ static struct shmemi_mapping *find_same(const struct shmemi_space *space, const 
                                         const char *const *skip)
 {
     struct shmemi_mapping *old = shmemi_mapping_find(space, root->address);
-    if (space->lifetime == SHMEMI_COUNTED || !old || old->is_selective || (skip && *skip))
+    if (space->lifetime == SHMEMX_DEEP_COUNTED || !old || old->is_selective || (skip && *skip))
         return NULL;
     bool is_same = old->root.type == root->type && old->root.nelems == root->nelems;
     return is_same && shmemi_mapping_is_whole(old) ? old : NULL;
@@ -430,7 +430,7 @@ static int send_again(struct shmemi_space *space, const struct shmemi_mapping *o
 int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,
                      const char *const *skip, uint64_t *device_p)
 {
-    int always = SHMEMI_SPACE_TO | SHMEMI_SPACE_ALWAYS, rc = 0;
+    int always = SHMEMX_DEEP_TO | SHMEMX_DEEP_ALWAYS, rc = 0;
     struct shmemi_mapping *old = find_same(space, root, skip);
     space->call++;
     if (!old)
@@ -439,5 +439,5 @@ int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root 
         rc = send_again(space, old);
     if (!rc)
         *device_p = old->device;
-    return rc || space->lifetime == SHMEMI_EXPLICIT ? rc : nest(space, old);
+    return rc || space->lifetime == SHMEMX_DEEP_EXPLICIT ? rc : nest(space, old);
 }

@@ -14,10 +14,10 @@
 
 #include <utlist.h>
 
-static const struct shmemi_technique *const techniques[SHMEMI_TECHNIQUES] = {
-    [SHMEMI_TECHNIQUE_IMAGE] = &shmemi_technique_image,         [SHMEMI_TECHNIQUE_BASE] = &shmemi_technique_base,
-    [SHMEMI_TECHNIQUE_BASE_PLUS] = &shmemi_technique_base_plus, [SHMEMI_TECHNIQUE_TCPY] = &shmemi_technique_tcpy,
-    [SHMEMI_TECHNIQUE_PCPY] = &shmemi_technique_pcpy,
+static const struct shmemi_technique *const techniques[] = {
+    [SHMEMX_DEEP_IMAGE] = &shmemi_technique_image,         [SHMEMX_DEEP_BASE] = &shmemi_technique_base,
+    [SHMEMX_DEEP_BASE_PLUS] = &shmemi_technique_base_plus, [SHMEMX_DEEP_TCPY] = &shmemi_technique_tcpy,
+    [SHMEMX_DEEP_PCPY] = &shmemi_technique_pcpy,
 };
 
 static pthread_mutex_t spaces_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,45 +25,45 @@ static struct shmemi_space *spaces;
 
 /* ---- Beginning and end ------------------------------------------------------------------------------------------- */
 
-static int refuse_config(const char *cause)
+static int refuse_attributes(const char *cause)
 {
     shmemi_error("shmemx_deep_space_create: %s", cause);
     return -EINVAL;
 }
 
-static int check_config(const struct shmemi_space_config *config)
+static int check_attributes(const shmemx_deep_space_attr_t *attr)
 {
-    if ((unsigned)config->technique >= SHMEMI_TECHNIQUES)
-        return refuse_config("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
-    if ((unsigned)config->lifetime >= SHMEMI_LIFETIMES)
-        return refuse_config("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
-    if (!shmemi_memory_type_exists(config->memory_type)) {
+    if ((unsigned)attr->technique > SHMEMX_DEEP_PCPY)
+        return refuse_attributes("the technique is none of SHMEMX_DEEP_IMAGE, BASE, BASE_PLUS, TCPY, PCPY");
+    if ((unsigned)attr->lifetime > SHMEMX_DEEP_EXPLICIT)
+        return refuse_attributes("the lifetime is none of SHMEMX_DEEP_COUNTED, STRUCTURED, EXPLICIT");
+    if (!shmemi_memory_type_exists(attr->memory_type)) {
         char cause[128];
         snprintf(cause, sizeof cause, "the memory type is none of %s", shmemi_memory_types());
-        return refuse_config(cause);
+        return refuse_attributes(cause);
     }
-    if (!config->buffer && config->memory_type == SHMEMI_MEMTYPE_OPENCL)
-        return refuse_config("OpenCL needs a buffer: kernels reach only memory that they are given");
-    if (config->buffer && config->technique == SHMEMI_TECHNIQUE_BASE)
-        return refuse_config("the technique BASE takes memory from the driver: the buffer must be NULL");
+    if (!attr->buffer && attr->memory_type == SHMEMI_MEMTYPE_OPENCL)
+        return refuse_attributes("OpenCL needs a buffer: kernels reach only memory that they are given");
+    if (attr->buffer && attr->technique == SHMEMX_DEEP_BASE)
+        return refuse_attributes("the technique BASE takes memory from the driver: the buffer must be NULL");
     return 0;
 }
 
-static int open_memory(struct shmemi_space *space, const struct shmemi_space_config *config)
+static int open_memory(struct shmemi_space *space, const shmemx_deep_space_attr_t *attr)
 {
-    const struct shmemi_memory *kind = shmemi_memory_of_type(config->memory_type);
+    const struct shmemi_memory *kind = shmemi_memory_of_type(attr->memory_type);
     if (!kind) {
         shmemi_error("shmemx_deep_space_create: this machine or build has no %s",
-                     shmemi_memory_type_name(config->memory_type));
+                     shmemi_memory_type_name(attr->memory_type));
         return -ENODEV;
     }
-    int n_devices = config->buffer ? 0 : kind->device_count();
-    if (!config->buffer && (config->device < 0 || config->device >= n_devices)) {
+    int n_devices = attr->buffer ? 0 : kind->device_count();
+    if (!attr->buffer && (attr->device < 0 || attr->device >= n_devices)) {
         shmemi_error("shmemx_deep_space_create: there is no %s device %d; this PE sees %d",
-                     shmemi_memory_type_name(config->memory_type), config->device, n_devices);
+                     shmemi_memory_type_name(attr->memory_type), attr->device, n_devices);
         return -ENODEV;
     }
-    int rc = shmemi_space_memory_open(&space->memory, kind, config->buffer, config->size, config->device,
+    int rc = shmemi_space_memory_open(&space->memory, kind, attr->buffer, attr->size, attr->device,
                                       space->technique->is_per_object);
     if (rc == -ENOMEM)
         shmemi_error("shmemx_deep_space_create: no memory");
@@ -80,18 +80,18 @@ bool shmemi_space_exists(const struct shmemi_space *space)
     return found;
 }
 
-int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p)
+int shmemi_space_open(const shmemx_deep_space_attr_t *attr, struct shmemi_space **space_p)
 {
-    int rc = check_config(config);
+    int rc = check_attributes(attr);
     if (rc)
         return rc;
     struct shmemi_space *space = calloc(1, sizeof *space);
     if (!space)
         return -ENOMEM;
-    space->technique = techniques[config->technique];
-    space->lifetime = config->lifetime;
-    space->is_asynchronous = config->is_asynchronous;
-    rc = open_memory(space, config);
+    space->technique = techniques[attr->technique];
+    space->lifetime = attr->lifetime;
+    space->is_asynchronous = attr->asynchronous;
+    rc = open_memory(space, attr);
     if (rc) {
         free(space);
         return rc;

@@ -8,29 +8,7 @@
 
 #include "deep/types/type.h"
 
-/* SHMEMX_DEEP_* of shmemx_deep.h. */
-enum shmemi_technique_id {
-    SHMEMI_TECHNIQUE_IMAGE,
-    SHMEMI_TECHNIQUE_BASE,
-    SHMEMI_TECHNIQUE_BASE_PLUS,
-    SHMEMI_TECHNIQUE_TCPY,
-    SHMEMI_TECHNIQUE_PCPY,
-    SHMEMI_TECHNIQUES
-};
-enum shmemi_lifetime { SHMEMI_COUNTED, SHMEMI_STRUCTURED, SHMEMI_EXPLICIT, SHMEMI_LIFETIMES };
-enum { SHMEMI_SPACE_TO = 1, SHMEMI_SPACE_FROM = 2, SHMEMI_SPACE_ALWAYS = 4 };
-
 struct shmemi_space;
-
-struct shmemi_space_config {
-    int memory_type;
-    void *buffer; /* or NULL: CUDA memory from the driver */
-    size_t size;
-    int device; /* if buffer is NULL */
-    enum shmemi_technique_id technique;
-    enum shmemi_lifetime lifetime;
-    bool is_asynchronous;
-};
 
 /* The argument of a map: nelems objects, which it maps with all that they reach. */
 struct shmemi_space_root {
@@ -44,7 +22,7 @@ bool shmemi_space_exists(const struct shmemi_space *space);
 
 /* The functions below return 0, or log an error and return -errno, as shmemx_deep.h says. One thread at a time may use a
  * space. */
-int shmemi_space_open(const struct shmemi_space_config *config, struct shmemi_space **space_p);
+int shmemi_space_open(const shmemx_deep_space_attr_t *attr, struct shmemi_space **space_p);
 void shmemi_space_close(struct shmemi_space *space);
 int shmemi_space_map(struct shmemi_space *space, const struct shmemi_space_root *root, int flags,
                      const char *const *skip, uint64_t *device_p);

@@ -78,7 +78,7 @@ struct shmemi_transfers;
 struct shmemi_space {
     struct shmemi_space_memory memory;
     const struct shmemi_technique *technique;
-    enum shmemi_lifetime lifetime;
+    int lifetime;
     bool is_asynchronous;
     struct shmemi_index index;
     size_t n_live;                    /* copies */

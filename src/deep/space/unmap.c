@@ -49,9 +49,9 @@ static int open_task(struct task *task, const char *routine, struct shmemi_space
 static bool ends_with_mapping(const struct task *task, const struct shmemi_space_copy *copy)
 {
     switch (task->space->lifetime) {
-    case SHMEMI_COUNTED:
+    case SHMEMX_DEEP_COUNTED:
         return copy->n_mappings == 1;
-    case SHMEMI_STRUCTURED:
+    case SHMEMX_DEEP_STRUCTURED:
         return copy->set == task->mapping->made;
     default:
         return false;
@@ -106,7 +106,7 @@ static int check_nesting(const struct task *task)
 {
     const struct shmemi_space *space = task->space;
     const struct shmemi_mapping *newest = space->mappings[space->n_mappings - 1];
-    if (space->lifetime != SHMEMI_STRUCTURED || task->mapping == newest)
+    if (space->lifetime != SHMEMX_DEEP_STRUCTURED || task->mapping == newest)
         return 0;
     shmemi_error("shmemx_deep_unmap: %p was mapped before %p, which has to be unmapped first: the space is structured",
                  (void *)task->mapping->root.address, (void *)newest->root.address);
@@ -115,13 +115,13 @@ static int check_nesting(const struct task *task)
 
 static int unmap(struct task *task, int flags)
 {
-    int all = SHMEMI_SPACE_FROM | SHMEMI_SPACE_ALWAYS;
+    int all = SHMEMX_DEEP_FROM | SHMEMX_DEEP_ALWAYS;
     int rc = check_nesting(task);
     if (rc)
         return rc;
-    choose(task, false, flags & SHMEMI_SPACE_FROM, (flags & all) == all);
+    choose(task, false, flags & SHMEMX_DEEP_FROM, (flags & all) == all);
     rc = bring_back(task);
-    return rc || task->space->lifetime == SHMEMI_EXPLICIT ? rc : end_mapping(task);
+    return rc || task->space->lifetime == SHMEMX_DEEP_EXPLICIT ? rc : end_mapping(task);
 }
 
 int shmemi_space_unmap(struct shmemi_space *space, uintptr_t source, int flags)
@@ -138,14 +138,14 @@ int shmemi_space_update(struct shmemi_space *space, uintptr_t source, int flags)
     if (!rc && !task.n_parts && task.mapping->device)
         rc = refuse_unknown("shmemx_deep_update", source); /* released through another mapping */
     if (!rc && task.n_parts)
-        rc = flags & SHMEMI_SPACE_TO ? space->technique->send(space, task.parts, task.n_parts)
-                                     : space->technique->receive(space, task.parts, task.n_parts);
+        rc = flags & SHMEMX_DEEP_TO ? space->technique->send(space, task.parts, task.n_parts)
+                                    : space->technique->receive(space, task.parts, task.n_parts);
     return rc;
 }
 
 static int release(struct task *task, int flags)
 {
-    choose(task, true, flags & SHMEMI_SPACE_FROM, false);
+    choose(task, true, flags & SHMEMX_DEEP_FROM, false);
     int rc = bring_back(task);
     return rc ? rc : end_mapping(task);
 }

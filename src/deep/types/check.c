@@ -52,37 +52,37 @@ static int check_name(const struct position *position)
     return 0;
 }
 
-static bool is_array_descriptor(enum shmemi_field_kind kind)
+static bool is_array_descriptor(int kind)
 {
-    return kind == SHMEMI_FIELD_CFI || kind == SHMEMI_FIELD_GFORTRAN;
+    return kind == SHMEMX_FIELD_CFI || kind == SHMEMX_FIELD_GFORTRAN;
 }
 
 /* WEAK and OPAQUE pointers need no type. */
-static bool needs_target(enum shmemi_field_kind kind)
+static bool needs_target(int kind)
 {
-    return kind != SHMEMI_FIELD_WEAK && kind != SHMEMI_FIELD_OPAQUE;
+    return kind != SHMEMX_FIELD_WEAK && kind != SHMEMX_FIELD_OPAQUE;
 }
 
 /* Whether the field may have several elements. */
-static bool has_elements(enum shmemi_field_kind kind)
+static bool has_elements(int kind)
 {
-    return kind == SHMEMI_FIELD_VALUE || kind == SHMEMI_FIELD_POINTER || is_array_descriptor(kind);
+    return kind == SHMEMX_FIELD_VALUE || kind == SHMEMX_FIELD_POINTER || is_array_descriptor(kind);
 }
 
 static int check_kind(const struct position *position)
 {
     const struct shmemi_field *field = position->field;
-    if ((unsigned)field->kind >= SHMEMI_FIELD_KINDS)
-        return refuse_field(position, "%d is not a kind of field (SHMEMX_FIELD_*)", (int)field->kind);
+    if ((unsigned)field->kind > SHMEMX_FIELD_OPAQUE)
+        return refuse_field(position, "%d is not a kind of field (SHMEMX_FIELD_*)", field->kind);
     if (needs_target(field->kind) && !field->target)
         return refuse_field(position, "a field of this kind needs a type");
-    if (field->count && field->kind != SHMEMI_FIELD_POINTER)
+    if (field->count && field->kind != SHMEMX_FIELD_POINTER)
         return refuse_field(position, "only a SHMEMX_FIELD_POINTER has a count");
     if (field->count && field->n > 1)
         return refuse_field(position, "it has both a count, \"%s\", and n, %zu", field->count, field->n);
     if (field->n > 1 && !has_elements(field->kind))
         return refuse_field(position, "n is %zu, but a field of this kind is one pointer", field->n);
-    if (field->kind == SHMEMI_FIELD_STRING && !field->target->integer.size)
+    if (field->kind == SHMEMX_FIELD_STRING && !field->target->integer.size)
         return refuse_field(position, "a string consists of integers, and %s is not an integer type", field->type_name);
     if (is_array_descriptor(field->kind) && !shmemi_dope_size(field->kind, field->n))
         return refuse_field(position, "an array cannot have rank %zu", field->n);
@@ -95,7 +95,7 @@ static int measure(const struct position *position, struct shmemi_field *field)
     field->elements = field->n || is_array_descriptor(field->kind) ? field->n : 1;
     if (is_array_descriptor(field->kind))
         field->nbytes = shmemi_dope_size(field->kind, field->n);
-    else if (field->kind != SHMEMI_FIELD_VALUE)
+    else if (field->kind != SHMEMX_FIELD_VALUE)
         field->nbytes = sizeof(void *);
     else if (__builtin_mul_overflow(field->elements, field->target->type.size, &field->nbytes))
         return refuse_field(position, "%zu elements of %zu bytes are larger than memory", field->elements,
@@ -169,7 +169,7 @@ static int check_nesting(const char *routine, struct shmemi_type_entry *entry)
     for (size_t i = 0; !rc && i < entry->n_fields; i++) {
         struct position position = {routine, entry, &entry->fields[i]};
         struct shmemi_type_entry *inner = entry->fields[i].target;
-        if (entry->fields[i].kind != SHMEMI_FIELD_VALUE || is_complete(inner) || inner->visit == SHMEMI_VISITED)
+        if (entry->fields[i].kind != SHMEMX_FIELD_VALUE || is_complete(inner) || inner->visit == SHMEMI_VISITED)
             continue;
         if (inner->visit == SHMEMI_VISITING)
             rc = refuse_field(&position, "type %s would be inside itself", inner->type.name);
@@ -226,7 +226,7 @@ static bool look_up_member(const void *fields, const char *name, size_t length, 
         const struct shmemi_field *field = find_member(entry, name, first);
         if (!field)
             return no_member(entry, name, first, cause_p);
-        if (field->kind != SHMEMI_FIELD_VALUE || field->elements != 1)
+        if (field->kind != SHMEMX_FIELD_VALUE || field->elements != 1)
             return is_something_else(dot ? "a single object inside this one" : "a single integer", name, first,
                                      cause_p);
         offset += field->offset;
@@ -245,7 +245,7 @@ static bool look_up_member(const void *fields, const char *name, size_t length, 
 
 static bool is_link(const struct shmemi_field *field)
 {
-    return field->kind != SHMEMI_FIELD_VALUE || field->target->type.has_links;
+    return field->kind != SHMEMX_FIELD_VALUE || field->target->type.has_links;
 }
 
 static int compile_link(const struct position *position, struct shmemi_type_link *link)
@@ -293,7 +293,7 @@ static bool find_links(struct shmemi_type_entry *entry)
     entry->visit = SHMEMI_VISITING;
     for (size_t i = 0; i < entry->n_fields; i++) {
         const struct shmemi_field *field = &entry->fields[i];
-        if (field->kind != SHMEMI_FIELD_VALUE || find_links(field->target))
+        if (field->kind != SHMEMX_FIELD_VALUE || find_links(field->target))
             entry->type.has_links = true;
     }
     return entry->type.has_links;

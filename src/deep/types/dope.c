@@ -53,11 +53,11 @@ static size_t gfortran_size(size_t rank)
     return rank ? size : sizeof(uintptr_t);
 }
 
-size_t shmemi_dope_size(enum shmemi_field_kind kind, size_t rank)
+size_t shmemi_dope_size(int kind, size_t rank)
 {
-    if (rank > MOST_RANKS || (kind != SHMEMI_FIELD_CFI && kind != SHMEMI_FIELD_GFORTRAN))
+    if (rank > MOST_RANKS || (kind != SHMEMX_FIELD_CFI && kind != SHMEMX_FIELD_GFORTRAN))
         return 0;
-    return kind == SHMEMI_FIELD_CFI ? cfi_size(rank) : gfortran_size(rank);
+    return kind == SHMEMX_FIELD_CFI ? cfi_size(rank) : gfortran_size(rank);
 }
 
 /* An array as both descriptors give it. It is dense if each stride is the product of the element size and the extents
@@ -164,19 +164,19 @@ static int read_gfortran(const void *bytes, struct array *array, const char **ca
     return 0;
 }
 
-int shmemi_dope_read(enum shmemi_field_kind kind, size_t rank, const struct shmemi_type *element,
-                     const void *descriptor, uintptr_t *address_p, size_t *n_p, const char **cause_p)
+int shmemi_dope_read(int kind, size_t rank, const struct shmemi_type *element, const void *descriptor,
+                     uintptr_t *address_p, size_t *n_p, const char **cause_p)
 {
     memcpy(address_p, descriptor, sizeof *address_p);
     *n_p = 0;
     if (!*address_p)
         return 0;
-    if (kind == SHMEMI_FIELD_GFORTRAN && !rank) {
+    if (kind == SHMEMX_FIELD_GFORTRAN && !rank) {
         *n_p = 1;
         return 0;
     }
     struct array array = {.rank = rank};
     int rc =
-        kind == SHMEMI_FIELD_CFI ? read_cfi(descriptor, &array, cause_p) : read_gfortran(descriptor, &array, cause_p);
+        kind == SHMEMX_FIELD_CFI ? read_cfi(descriptor, &array, cause_p) : read_gfortran(descriptor, &array, cause_p);
     return rc ? rc : count_elements(&array, element, n_p, cause_p);
 }

@@ -46,7 +46,7 @@ static int add(const char *routine, const char *name, char *type_name, struct sh
     const struct shmemi_type_link *link = find_link(&entry->type, dot + 1);
     if (!link)
         return refuse_field(routine, name, "the type has no such pointer", nearest_link(&entry->type, dot + 1));
-    if (link->kind == SHMEMI_FIELD_VALUE)
+    if (link->kind == SHMEMX_FIELD_VALUE)
         return refuse_field(routine, name, "it is not a pointer, but an object inside the type", NULL);
     set->words[link->id / 64] |= UINT64_C(1) << link->id % 64;
     return 0;

@@ -15,48 +15,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_BUCKETS = 512, TYPES_MAX = 1 << 16 };
+enum { TYPES_MAX = 1 << 16 };
 
 static struct shmemi_pool entries = SHMEMI_POOL(struct shmemi_type_entry, TYPES_MAX);
 
 static struct {
     pthread_mutex_t lock;
-    bool has_predefined;
-    struct shmemi_type_entry *buckets[N_BUCKETS];
-    uint32_t n_ids;     /* of fields; the highest numbers are reused when their types are destroyed */
-    uint64_t n_circles; /* numbers given so far */
+    struct shmemi_type_entry *types; /* by name; the predefined ones first */
+    uint32_t n_ids;                  /* of fields; the highest numbers are reused when their types are destroyed */
+    uint64_t n_circles;              /* numbers given so far */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What one call creates. */
 struct creation {
-    const char *routine;
-    const struct shmemi_type_text *texts;
+    const shmemx_type_desc_t *texts;
     size_t n;                           /* number of texts that have an entry */
     struct shmemi_type_entry **entries; /* one for each text */
     struct shmemi_new_types new_types;  /* the new ones */
 };
 
-static struct shmemi_type_entry **bucket_of(const char *name)
+/* False if there is no memory. */
+static bool insert(struct shmemi_type_entry *entry)
 {
-    uint32_t hash = 2166136261;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619;
-    return &table.buckets[hash % N_BUCKETS];
-}
-
-static void insert(struct shmemi_type_entry *entry)
-{
-    struct shmemi_type_entry **bucket = bucket_of(entry->type.name);
-    entry->next = *bucket;
-    *bucket = entry;
-}
-
-static void take_out(struct shmemi_type_entry *entry)
-{
-    struct shmemi_type_entry **slot = bucket_of(entry->type.name);
-    while (*slot != entry)
-        slot = &(*slot)->next;
-    *slot = entry->next;
+    HASH_ADD_KEYPTR(hh, table.types, entry->type.name, strlen(entry->type.name), entry);
+    return entry->hh.tbl;
 }
 
 static void insert_predefined(void)
@@ -69,13 +51,12 @@ static void insert_predefined(void)
         types[i].circle = table.n_circles++;
         types[i].type.layout = shmemi_type_hash_alone(&types[i].type);
     }
-    table.has_predefined = true;
 }
 
 void shmemi_type_table_lock(void)
 {
     pthread_mutex_lock(&table.lock);
-    if (!table.has_predefined)
+    if (!table.types)
         insert_predefined();
 }
 
@@ -84,32 +65,20 @@ void shmemi_type_table_unlock(void)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* Iterates over all entries, in no particular order; NULL gives the first. */
-static struct shmemi_type_entry *next_entry(const struct shmemi_type_entry *entry)
-{
-    if (entry && entry->next)
-        return entry->next;
-    struct shmemi_type_entry **bucket = entry ? bucket_of(entry->type.name) + 1 : table.buckets;
-    for (; bucket < table.buckets + N_BUCKETS; bucket++)
-        if (*bucket)
-            return *bucket;
-    return NULL;
-}
-
 struct shmemi_type_entry *shmemi_type_table_find(const char *name)
 {
-    struct shmemi_type_entry *entry = *bucket_of(name);
-    while (entry && strcmp(entry->type.name, name))
-        entry = entry->next;
+    struct shmemi_type_entry *entry;
+    HASH_FIND_STR(table.types, name, entry);
     return entry;
 }
 
 const char *shmemi_type_table_nearest(const char *name)
 {
     struct shmemi_nearest nearest = {.unknown = name};
-    for (struct shmemi_type_entry *entry = next_entry(NULL); entry; entry = next_entry(entry))
-        if (entry->created)
-            shmemi_nearest_offer(&nearest, entry->type.name);
+    for (int pass = 0; pass < 2; pass++) /* the program's own types first */
+        for (struct shmemi_type_entry *entry = table.types; entry; entry = entry->hh.next)
+            if (entry->created && entry->is_predefined == pass)
+                shmemi_nearest_offer(&nearest, entry->type.name);
     return nearest.name && nearest.distance <= 1 + strlen(name) / 3 ? nearest.name : NULL;
 }
 
@@ -141,30 +110,30 @@ static bool copy_text(const char *text, char **copy_p)
     return *copy_p || !text;
 }
 
-static bool copy_field(const struct shmemi_field_text *text, struct shmemi_field *field)
+static bool copy_field(const shmemx_field_t *text, struct shmemi_field *field)
 {
     field->offset = text->offset;
     field->n = text->n;
-    field->kind = (enum shmemi_field_kind)text->kind;
+    field->kind = text->kind;
     bool copied = copy_text(text->name, &field->name);
     copied = copy_text(text->type, &field->type_name) && copied;
     return copy_text(text->count, &field->count) && copied;
 }
 
-static struct shmemi_type_entry *copy_type(const struct shmemi_type_text *text)
+static struct shmemi_type_entry *copy_type(const shmemx_type_desc_t *text)
 {
     struct shmemi_type_entry *entry = shmemi_pool_take(&entries);
     if (!entry)
         return NULL;
     entry->type.name = strdup(text->name);
     entry->type.size = text->size;
-    entry->fields = calloc(text->n_fields + 1, sizeof *entry->fields);
+    entry->fields = calloc(text->nfields + 1, sizeof *entry->fields);
     bool copied = entry->type.name && entry->fields;
-    for (size_t i = 0; copied && i < text->n_fields; i++) {
+    for (size_t i = 0; copied && i < text->nfields; i++) {
         entry->n_fields++;
         copied = copy_field(&text->fields[i], &entry->fields[i]);
     }
-    if (copied)
+    if (copied && insert(entry))
         return entry;
     free_entry(entry);
     return NULL;
@@ -175,29 +144,29 @@ static bool is_same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool is_same_type(const struct shmemi_type_entry *entry, const struct shmemi_type_text *text)
+static bool is_same_type(const struct shmemi_type_entry *entry, const shmemx_type_desc_t *text)
 {
-    bool same = entry->type.size == text->size && entry->n_fields == text->n_fields && !entry->is_predefined;
+    bool same = entry->type.size == text->size && entry->n_fields == text->nfields && !entry->is_predefined;
     for (size_t i = 0; same && i < entry->n_fields; i++) {
         const struct shmemi_field *field = &entry->fields[i];
-        const struct shmemi_field_text *other = &text->fields[i];
-        same = is_same_text(field->name, other->name) && field->offset == other->offset &&
-               (int)field->kind == other->kind && is_same_text(field->type_name, other->type) && field->n == other->n &&
+        const shmemx_field_t *other = &text->fields[i];
+        same = is_same_text(field->name, other->name) && field->offset == other->offset && field->kind == other->kind &&
+               is_same_text(field->type_name, other->type) && field->n == other->n &&
                is_same_text(field->count, other->count);
     }
     return same;
 }
 
 /* Find or create the entry for a text, and count its creation. */
-static int add_type(struct creation *creation, const struct shmemi_type_text *text)
+static int add_type(struct creation *creation, const shmemx_type_desc_t *text)
 {
-    if (!text->name || !*text->name || (text->n_fields && !text->fields)) {
-        shmemi_error("%s: a type needs a name, and its fields", creation->routine);
+    if (!text->name || !*text->name || (text->nfields && !text->fields)) {
+        shmemi_error("%s: a type needs a name, and its fields", creation->new_types.routine);
         return -EINVAL;
     }
     struct shmemi_type_entry *entry = shmemi_type_table_find(text->name);
     if (entry && !is_same_type(entry, text)) {
-        shmemi_error("%s: type %s: %s", creation->routine, text->name,
+        shmemi_error("%s: type %s: %s", creation->new_types.routine, text->name,
                      entry->is_predefined ? "the name is that of a predefined type"
                                           : "there is another type of this name; destroy it first");
         return -EEXIST;
@@ -206,7 +175,6 @@ static int add_type(struct creation *creation, const struct shmemi_type_text *te
         entry = copy_type(text);
         if (!entry)
             return -ENOMEM;
-        insert(entry);
         creation->new_types.entries[creation->new_types.n++] = entry;
     }
     entry->created++;
@@ -219,28 +187,25 @@ static int find_target(const struct creation *creation, const struct shmemi_type
 {
     if (!field->type_name)
         return 0;
-    struct shmemi_type_entry *target = shmemi_type_table_find(field->type_name);
-    if (target && target->created) {
-        field->target = target;
+    field->target = shmemi_type_table_find(field->type_name);
+    if (field->target && field->target->created)
         return 0;
-    }
     const char *nearest = shmemi_type_table_nearest(field->type_name);
-    shmemi_error("%s: type %s, field %s: there is no type %s" SHMEMI_MEANT, creation->routine, entry->type.name,
-                 field->name ? field->name : "without a name", field->type_name, SHMEMI_MEANT_ARGUMENTS(nearest));
+    shmemi_error("%s: type %s, field %s: there is no type %s" SHMEMI_MEANT, creation->new_types.routine,
+                 entry->type.name, field->name ? field->name : "without a name", field->type_name,
+                 SHMEMI_MEANT_ARGUMENTS(nearest));
     return -EINVAL;
 }
 
 static int find_targets(const struct creation *creation)
 {
-    for (size_t i = 0; i < creation->new_types.n; i++) {
+    int rc = 0;
+    for (size_t i = 0; !rc && i < creation->new_types.n; i++) {
         struct shmemi_type_entry *entry = creation->new_types.entries[i];
-        for (size_t j = 0; j < entry->n_fields; j++) {
-            int rc = find_target(creation, entry, &entry->fields[j]);
-            if (rc)
-                return rc;
-        }
+        for (size_t j = 0; !rc && j < entry->n_fields; j++)
+            rc = find_target(creation, entry, &entry->fields[j]);
     }
-    return 0;
+    return rc;
 }
 
 static int number_fields(const struct shmemi_new_types *new_types)
@@ -281,15 +246,15 @@ static void undo(struct creation *creation)
     for (size_t i = 0; i < creation->n; i++)
         creation->entries[i]->created--;
     for (size_t i = 0; i < creation->new_types.n; i++) {
-        take_out(creation->new_types.entries[i]);
+        HASH_DEL(table.types, creation->new_types.entries[i]);
         free_entry(creation->new_types.entries[i]);
     }
 }
 
-int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
+int shmemi_types_create(const char *routine, size_t n, const shmemx_type_desc_t *texts,
                         const struct shmemi_type **types_p)
 {
-    struct creation creation = {.routine = routine, .texts = texts, .new_types = {.routine = routine}};
+    struct creation creation = {.texts = texts, .new_types = {.routine = routine}};
     creation.entries = calloc(n + 1, sizeof *creation.entries);
     creation.new_types.entries = calloc(n + 1, sizeof *creation.new_types.entries);
     int rc = -ENOMEM;
@@ -330,14 +295,6 @@ bool shmemi_type_exists(const struct shmemi_type *type)
 
 /* ---- destruction ------------------------------------------------------------------------------------------------- */
 
-static bool is_known(const struct shmemi_type_entry *wanted)
-{
-    const struct shmemi_type_entry *entry = next_entry(NULL);
-    while (entry && entry != wanted)
-        entry = next_entry(entry);
-    return entry && entry->created;
-}
-
 /* Whether a type outside a circle refers to one in it. */
 static bool needs_circle(const struct shmemi_type_entry *entry, uint64_t circle)
 {
@@ -349,7 +306,7 @@ static bool needs_circle(const struct shmemi_type_entry *entry, uint64_t circle)
 
 static int check_unneeded(const struct shmemi_type_entry *entry)
 {
-    for (struct shmemi_type_entry *other = next_entry(NULL); other; other = next_entry(other)) {
+    for (struct shmemi_type_entry *other = table.types; other; other = other->hh.next) {
         bool is_held = other->circle == entry->circle && other->held;
         if (!is_held && !needs_circle(other, entry->circle))
             continue;
@@ -364,14 +321,14 @@ static int check_unneeded(const struct shmemi_type_entry *entry)
 static void free_circle(uint64_t circle)
 {
     struct shmemi_type_entry *entry, *next;
-    for (entry = next_entry(NULL); entry; entry = next_entry(entry))
+    for (entry = table.types; entry; entry = entry->hh.next)
         if (entry->circle == circle && entry->created)
             return;
-    for (entry = next_entry(NULL); entry; entry = next) {
-        next = next_entry(entry);
+    HASH_ITER(hh, table.types, entry, next)
+    {
         if (entry->circle != circle)
             continue;
-        take_out(entry);
+        HASH_DEL(table.types, entry);
         free_entry(entry);
     }
 }
@@ -379,14 +336,14 @@ static void free_circle(uint64_t circle)
 static void count_ids(void)
 {
     table.n_ids = 0;
-    for (struct shmemi_type_entry *entry = next_entry(NULL); entry; entry = next_entry(entry))
+    for (struct shmemi_type_entry *entry = table.types; entry; entry = entry->hh.next)
         if (entry->type.n_links && entry->first_id + entry->type.n_links > table.n_ids)
             table.n_ids = entry->first_id + (uint32_t)entry->type.n_links;
 }
 
 static int destroy(struct shmemi_type_entry *entry)
 {
-    if (!is_known(entry)) {
+    if (!shmemi_type_exists(&entry->type) || !entry->created) {
         shmemi_error("shmemx_type_destroy: there is no such type, or it has been destroyed");
         return -EINVAL;
     }
@@ -430,11 +387,11 @@ void shmemi_types_close(void)
 {
     shmemi_type_table_lock();
     struct shmemi_type_entry *entry, *next;
-    for (entry = next_entry(NULL); entry; entry = next) {
-        next = next_entry(entry);
+    HASH_ITER(hh, table.types, entry, next)
+    {
         if (entry->is_predefined)
             continue;
-        take_out(entry);
+        HASH_DEL(table.types, entry);
         free_entry(entry);
     }
     table.n_ids = 0;

@@ -5,37 +5,9 @@
 #ifndef SHMEMI_DEEP_TYPE_H
 #define SHMEMI_DEEP_TYPE_H
 
+#include "shmem/shmemx_deep.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* SHMEMX_FIELD_* of shmemx_deep.h. */
-enum shmemi_field_kind {
-    SHMEMI_FIELD_VALUE,
-    SHMEMI_FIELD_POINTER,
-    SHMEMI_FIELD_STRING,
-    SHMEMI_FIELD_CFI,
-    SHMEMI_FIELD_GFORTRAN,
-    SHMEMI_FIELD_WEAK,
-    SHMEMI_FIELD_OPAQUE,
-    SHMEMI_FIELD_KINDS
-};
-
-/* What users write as shmemx_field_t and shmemx_type_desc_t, with the layout of those. */
-struct shmemi_field_text {
-    const char *name;
-    size_t offset;
-    int kind;
-    const char *type;
-    size_t n;
-    const char *count;
-};
-
-struct shmemi_type_text {
-    const char *name;
-    size_t size, n_fields;
-    const struct shmemi_field_text *fields;
-};
 
 /* An integer in an object. */
 struct shmemi_integer {
@@ -51,7 +23,7 @@ struct shmemi_type;
 
 /* A field that matters to the walk: a pointer, or objects with pointers inside. */
 struct shmemi_type_link {
-    enum shmemi_field_kind kind;
+    int kind;    /* SHMEMX_FIELD_* */
     uint32_t id; /* number of the field among all fields, for sets of fields */
     size_t offset;
     size_t n;                                    /* elements of a VALUE or POINTER; rank of a descriptor */
@@ -72,7 +44,7 @@ struct shmemi_type {
 
 /* Create all types or none; types_p, unless NULL, receives them in order. Returns 0, or logs routine, type and field
  * and returns -errno. Any thread. */
-int shmemi_types_create(const char *routine, size_t n, const struct shmemi_type_text *texts,
+int shmemi_types_create(const char *routine, size_t n, const shmemx_type_desc_t *texts,
                         const struct shmemi_type **types_p);
 const struct shmemi_type *shmemi_type_find(const char *name);
 /* Whether this is the address of a type, and not any other pointer or a type that was destroyed. */

@@ -13,13 +13,16 @@
 
 #include "deep/types/type.h"
 
+#define HASH_NONFATAL_OOM 1 /* without memory an entry is not in the table */
+#include <uthash.h>
+
 struct shmemi_type_entry;
 
 /* A field, with its description. */
 struct shmemi_field {
     char *name;
     size_t offset, n; /* n as described */
-    enum shmemi_field_kind kind;
+    int kind;
     char *type_name;                  /* or NULL */
     char *count;                      /* or NULL */
     struct shmemi_type_entry *target; /* or NULL */
@@ -32,9 +35,9 @@ struct shmemi_type_entry {
     struct shmemi_integer integer; /* the type as a member at offset 0; size 0 if it is not an integer */
     bool is_character, is_predefined;
     size_t n_fields;
-    struct shmemi_field *fields;    /* as described */
-    struct shmemi_type_entry *next; /* in its bucket */
-    size_t created;                 /* number of creations minus destructions; 0 if only its circle needs it */
+    struct shmemi_field *fields; /* as described */
+    UT_hash_handle hh;           /* of the table */
+    size_t created;              /* number of creations minus destructions; 0 if only its circle needs it */
     size_t held;
     uint32_t first_id; /* of its links */
     uint64_t circle;   /* number of the circle: the same for types that refer to each other, different for all others */

@@ -160,7 +160,7 @@ static ptrdiff_t get_deep(const char *routine, void *dest, const void *image, sh
     struct deep_get get = {.type = type, .nelems = nelems, .is_blocking = is_blocking};
     struct shmemi_call call = {.routine = routine, .activity = SHMEMI_AT_DEEP};
     shmemi_require_init(routine);
-    get.target = reach(routine, image, SHMEMI_IMAGE_HEADER, pe);
+    get.target = reach(routine, image, SHMEMX_DEEP_HEADER, pe);
     shmemi_span_begin(&call);
     ptrdiff_t result = shmemi_deep_walk(routine, dest, type, nelems, &get.graph);
     if (!result) {

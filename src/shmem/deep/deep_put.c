@@ -44,7 +44,7 @@ int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t typ
                      struct shmemi_graph *graph)
 {
     const struct shmemi_walk_options options = {
-        .routine = routine, .space = SHMEMI_LIVE_MEMORY, .header = SHMEMI_IMAGE_HEADER};
+        .routine = routine, .space = SHMEMI_LIVE_MEMORY, .header = SHMEMX_DEEP_HEADER};
     const struct shmemi_region *region = shmemi_region_of(objects);
     int rc = shmemi_deep_check_type(routine, type);
     if (rc)

@@ -9,14 +9,6 @@
 
 #include "base/log.h"
 
-static_assert(SHMEMX_DEEP_IMAGE == (int)SHMEMI_TECHNIQUE_IMAGE && SHMEMX_DEEP_BASE == (int)SHMEMI_TECHNIQUE_BASE &&
-                  SHMEMX_DEEP_BASE_PLUS == (int)SHMEMI_TECHNIQUE_BASE_PLUS &&
-                  SHMEMX_DEEP_TCPY == (int)SHMEMI_TECHNIQUE_TCPY && SHMEMX_DEEP_PCPY == (int)SHMEMI_TECHNIQUE_PCPY &&
-                  SHMEMX_DEEP_COUNTED == (int)SHMEMI_COUNTED && SHMEMX_DEEP_STRUCTURED == (int)SHMEMI_STRUCTURED &&
-                  SHMEMX_DEEP_EXPLICIT == (int)SHMEMI_EXPLICIT && SHMEMX_DEEP_TO == (int)SHMEMI_SPACE_TO &&
-                  SHMEMX_DEEP_FROM == (int)SHMEMI_SPACE_FROM && SHMEMX_DEEP_ALWAYS == (int)SHMEMI_SPACE_ALWAYS,
-              "public and internal numbers must be the same");
-
 static struct shmemi_space *space_of(const char *routine, shmemx_deep_space_t space)
 {
     shmemi_require_init(routine);
@@ -39,18 +31,10 @@ SHMEMI_EXPORT shmemx_deep_space_t shmemx_deep_space_create(const shmemx_deep_spa
     shmemi_require_init("shmemx_deep_space_create");
     if (!attr)
         shmemi_fatal("shmemx_deep_space_create: attr is NULL");
-    struct shmemi_space_config config = {
-        .memory_type = attr->memory_type,
-        .buffer = attr->buffer,
-        .size = attr->size,
-        .device = attr->device,
-        .technique = (enum shmemi_technique_id)attr->technique,
-        .lifetime = (enum shmemi_lifetime)attr->lifetime,
-        .is_asynchronous = attr->asynchronous,
-    };
-    if (!config.buffer && config.device == -1)
-        config.device = shmemi_placement_device(config.memory_type);
-    return shmemi_space_open(&config, &space) ? NULL : (shmemx_deep_space_t)space;
+    shmemx_deep_space_attr_t wanted = *attr;
+    if (!wanted.buffer && wanted.device == -1)
+        wanted.device = shmemi_placement_device(wanted.memory_type);
+    return shmemi_space_open(&wanted, &space) ? NULL : (shmemx_deep_space_t)space;
 }
 
 SHMEMI_EXPORT void shmemx_deep_space_destroy(shmemx_deep_space_t space)

@@ -179,6 +179,5 @@ SHMEMI_EXPORT int shmemx_types_register(size_t ntypes, const shmemx_type_desc_t 
         shmemi_settings_preview();
     if (!result && shmemi_settings.check_types)
         result = check_program(types);
-    /* shmem/deep/types.c asserts that the two structures have the same layout */
-    return result ? result : shmemi_types_create(routine, ntypes, (const struct shmemi_type_text *)types, NULL);
+    return result ? result : shmemi_types_create(routine, ntypes, types, NULL);
 }
