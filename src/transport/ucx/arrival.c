@@ -181,12 +181,8 @@ static ucs_status_t on_request(void *user_data, const void *header, size_t heade
 {
     (void)user_data;
     struct shmemi_request request;
-    if (header_length == sizeof request)
-        memcpy(&request, header, sizeof request);
-    if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
-        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
+    if (!shmemi_ucx_read_header(&request, sizeof request, header, header_length))
         return UCS_OK;
-    }
     if (request.origin >= (uint32_t)shmemi_job.n_pes || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
         shmemi_error("dropped a damaged request from the network");
         return UCS_OK;

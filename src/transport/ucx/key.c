@@ -246,12 +246,8 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
 {
     (void)user_data, (void)data;
     struct key_request request;
-    if (header_length == sizeof request)
-        memcpy(&request, header, sizeof request);
-    if (header_length != sizeof request || !shmemi_key_equals(&request.job_key, &shmemi_job.key)) {
-        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
+    if (!shmemi_ucx_read_header(&request, sizeof request, header, header_length))
         return UCS_OK;
-    }
     if (length || request.origin >= (uint32_t)shmemi_job.n_pes ||
         !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
         shmemi_error("dropped a damaged request for a key");
@@ -279,12 +275,8 @@ static ucs_status_t on_key_answer(void *user_data, const void *header, size_t he
 {
     (void)user_data;
     struct key_answer answer;
-    if (header_length == sizeof answer)
-        memcpy(&answer, header, sizeof answer);
-    if (header_length != sizeof answer || !shmemi_key_equals(&answer.job_key, &shmemi_job.key)) {
-        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
+    if (!shmemi_ucx_read_header(&answer, sizeof answer, header, header_length))
         return UCS_OK;
-    }
     if (!is_awaited(&answer, length, param)) {
         shmemi_error("dropped an answer with a key that nobody asked for");
         return UCS_OK;

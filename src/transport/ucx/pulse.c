@@ -83,12 +83,7 @@ static void answer(ucp_ep_h reply)
 static bool is_ours(const void *header, size_t header_length)
 {
     struct pulse received;
-    if (header_length == sizeof received)
-        memcpy(&received, header, sizeof received);
-    if (header_length == sizeof received && shmemi_key_equals(&received.job_key, &shmemi_job.key))
-        return true;
-    shmemi_ignore_foreign(SHMEMI_UCX_WAY);
-    return false;
+    return shmemi_ucx_read_header(&received, sizeof received, header, header_length);
 }
 
 /* Inside progress of the service worker. */

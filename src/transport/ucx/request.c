@@ -47,7 +47,7 @@ enum { UNKNOWN, ANNOUNCED, AT_ONCE };
 
 /* A request on its way. */
 struct outgoing_request {
-    struct outgoing_request *next;
+    struct shmemi_ucx_unused unused;
     struct shmemi_request request;
 };
 
@@ -56,7 +56,7 @@ static struct {
     struct expectation *slot; /* shmemi_staging.slots entries */
     uint32_t *slotless;       /* unanswered requests without a slot, by PE and set */
     uint8_t *payloads;        /* how they go, by PE */
-    struct outgoing_request *unused;
+    struct shmemi_ucx_unused *unused;
     struct shmemi_ucx_batch sends;
     struct expectation *first, **end; /* answers to be received, in the order of arrival */
     struct shmemi_ucx_receiving receiving;
@@ -131,27 +131,11 @@ size_t shmemi_ucx_request_payload(const struct shmemi_request *request)
     return has_payload ? shmemi_request_payload_size(request) : 0;
 }
 
-static void free_outgoing(struct outgoing_request *outgoing)
-{
-    outgoing->next = origin.unused;
-    origin.unused = outgoing;
-}
-
-static struct outgoing_request *take_outgoing(void)
-{
-    struct outgoing_request *outgoing = origin.unused;
-    if (outgoing)
-        origin.unused = outgoing->next;
-    else if (!(outgoing = malloc(sizeof *outgoing)))
-        shmemi_fatal("out of memory for a request");
-    return outgoing;
-}
-
 /* A request that could not be sent is settled by shmemi_ucx_request_peer_lost. */
 static void on_sent(void *request, ucs_status_t status, void *user_data)
 {
     ucp_request_free(request);
-    free_outgoing(user_data);
+    shmemi_ucx_give_back(&origin.unused, user_data);
     shmemi_ucx_batch_done(&origin.sends, status);
 }
 
@@ -179,12 +163,12 @@ static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *r
 {
     if (!origin.slot && !(origin.slot = calloc(shmemi_staging.slots, sizeof *origin.slot)))
         shmemi_fatal("out of memory for %u slots", shmemi_staging.slots);
-    struct outgoing_request *outgoing = take_outgoing();
+    struct outgoing_request *outgoing = shmemi_ucx_take(&origin.unused, sizeof *outgoing, "a request");
     outgoing->request = *request;
     expect((uint32_t)pe, request);
     ucs_status_ptr_t sent = start_send(pe, endpoint, outgoing);
     if (!sent || UCS_PTR_IS_ERR(sent))
-        free_outgoing(outgoing);
+        shmemi_ucx_give_back(&origin.unused, outgoing);
     int rc = shmemi_ucx_batch_add(&origin.sends, sent, "sending a request");
     if (rc)
         expect_nothing((uint32_t)pe, request);
@@ -337,13 +321,9 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
                               const ucp_am_recv_param_t *param)
 {
     (void)user_data;
-    struct shmemi_ucx_answer answer = {0};
-    if (header_length == sizeof answer)
-        memcpy(&answer, header, sizeof answer);
-    if (!shmemi_key_equals(&answer.job_key, &shmemi_job.key)) {
-        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
+    struct shmemi_ucx_answer answer;
+    if (!shmemi_ucx_read_header(&answer, sizeof answer, header, header_length))
         return UCS_OK;
-    }
     if (!is_expected(answer.slot, answer.owner)) {
         shmemi_error("dropped an answer from the network that nobody waits for");
         return UCS_OK;
@@ -419,11 +399,7 @@ int shmemi_ucx_request_open(void)
 void shmemi_ucx_request_close(void)
 {
     shmemi_ucx_arrival_close();
-    while (origin.unused) {
-        struct outgoing_request *outgoing = origin.unused;
-        origin.unused = outgoing->next;
-        free(outgoing);
-    }
+    shmemi_ucx_free_unused(&origin.unused);
     shmemi_ucx_staging_close();
     if (origin.slotless && origin.payloads)
         shmemi_hold(SHMEMI_PART_COUNTERS, -table_bytes());

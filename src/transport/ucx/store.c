@@ -57,7 +57,7 @@ struct record {
 
 /* An answer on its way. */
 struct outgoing_store {
-    struct outgoing_store *next;
+    struct shmemi_ucx_unused unused;
     struct stored stored;
 };
 
@@ -70,7 +70,7 @@ static struct {
     _Atomic uint64_t issued; /* puts so far; others may read it */
 } origin;
 
-static struct outgoing_store *unused_answers; /* under the service lock */
+static struct shmemi_ucx_unused *unused_answers; /* under the service lock */
 
 /* ---- The origin's end -------------------------------------------------------------------------------------------- */
 
@@ -215,13 +215,9 @@ static ucs_status_t on_stored(void *user_data, const void *header, size_t header
                               const ucp_am_recv_param_t *param)
 {
     (void)user_data, (void)data, (void)length, (void)param;
-    struct stored stored = {0};
-    if (header_length == sizeof stored)
-        memcpy(&stored, header, sizeof stored);
-    if (!shmemi_key_equals(&stored.job_key, &shmemi_job.key)) {
-        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
+    struct stored stored;
+    if (!shmemi_ucx_read_header(&stored, sizeof stored, header, header_length))
         return UCS_OK;
-    }
     struct record *record = record_of(stored.record);
     if (!record || !record->is_unanswered || record->pe != (int)stored.owner) {
         shmemi_error("dropped an answer to a put from the network that nobody waits for");
@@ -255,32 +251,16 @@ void shmemi_ucx_stores_peer_lost(int pe)
 
 /* ---- The owner's end --------------------------------------------------------------------------------------------- */
 
-static void free_answer(struct outgoing_store *outgoing)
-{
-    outgoing->next = unused_answers;
-    unused_answers = outgoing;
-}
-
-static struct outgoing_store *take_answer(void)
-{
-    struct outgoing_store *outgoing = unused_answers;
-    if (outgoing)
-        unused_answers = outgoing->next;
-    else if (!(outgoing = calloc(1, sizeof *outgoing))) /* padding is sent, too */
-        shmemi_fatal("out of memory for an answer to a put");
-    return outgoing;
-}
-
 static void on_answered(void *request, ucs_status_t status, void *user_data)
 {
     (void)status;
     ucp_request_free(request);
-    free_answer(user_data);
+    shmemi_ucx_give_back(&unused_answers, user_data);
 }
 
 static void answer(const struct store *store, int status, ucp_ep_h reply)
 {
-    struct outgoing_store *outgoing = take_answer();
+    struct outgoing_store *outgoing = shmemi_ucx_take(&unused_answers, sizeof *outgoing, "an answer to a put");
     outgoing->stored = (struct stored){
         .job_key = shmemi_job.key, .owner = (uint32_t)shmemi_job.pe, .record = store->record, .status = status};
     ucp_request_param_t param = shmemi_ucx_param(outgoing);
@@ -292,7 +272,7 @@ static void answer(const struct store *store, int status, ucp_ep_h reply)
     if (UCS_PTR_IS_ERR(sent))
         shmemi_debug("an answer to PE %u was not sent: %s", store->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
     if (!sent || UCS_PTR_IS_ERR(sent))
-        free_answer(outgoing);
+        shmemi_ucx_give_back(&unused_answers, outgoing);
 }
 
 /* The memory that a message names; NULL, logged, when this PE does not have it. */
@@ -341,12 +321,8 @@ static ucs_status_t on_store(void *user_data, const void *header, size_t header_
     (void)user_data, (void)data;
     struct store store;
     const size_t fixed = offsetof(struct store, bytes);
-    if (header_length >= fixed)
-        memcpy(&store, header, fixed);
-    if (header_length < fixed || !shmemi_key_equals(&store.job_key, &shmemi_job.key)) {
-        shmemi_ignore_foreign(SHMEMI_UCX_WAY);
+    if (!shmemi_ucx_read_header(&store, fixed, header, header_length < fixed ? header_length : fixed))
         return UCS_OK;
-    }
     if (store.origin >= (uint32_t)shmemi_job.n_pes || length || store.nbytes > SHMEMI_UCX_STORE_MAX ||
         store.update > ADD_SIGNAL || header_length != fixed + store.nbytes ||
         !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP)) {
@@ -368,11 +344,7 @@ int shmemi_ucx_store_open(void)
 
 void shmemi_ucx_store_close(void)
 {
-    while (unused_answers) {
-        struct outgoing_store *outgoing = unused_answers;
-        unused_answers = outgoing->next;
-        free(outgoing);
-    }
+    shmemi_ucx_free_unused(&unused_answers);
     while (origin.n_blocks)
         free(origin.block[--origin.n_blocks]);
     origin.unused = NULL;

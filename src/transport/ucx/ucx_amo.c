@@ -27,7 +27,7 @@ static const struct {
 
 /* An atomic operation's operands, which must stay where they are until it is complete. */
 struct word_operation {
-    struct word_operation *next;
+    struct shmemi_ucx_unused unused;
     uint64_t operand; /* COMPARE_SWAP: the value to compare with */
     uint64_t result;  /* COMPARE_SWAP: on entry the value to store */
     struct shmemi_ucx_batch *batch;
@@ -35,7 +35,7 @@ struct word_operation {
     unsigned size;
 };
 
-static struct word_operation *free_words; /* under the initiator lock */
+static struct shmemi_ucx_unused *free_words; /* under the initiator lock */
 
 static void load_operands(struct word_operation *word, const struct shmemi_amo *amo)
 {
@@ -77,30 +77,12 @@ static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, c
     return rc;
 }
 
-static void free_word(struct word_operation *word)
-{
-    word->next = free_words;
-    free_words = word;
-}
-
-static struct word_operation *take_word(void)
-{
-    struct word_operation *word = free_words;
-    if (word)
-        free_words = word->next;
-    else
-        word = malloc(sizeof *word);
-    if (!word)
-        shmemi_fatal("out of memory for an atomic operation");
-    return word;
-}
-
 /* With the initiator lock held. */
 static void finish_word(struct word_operation *word)
 {
     if (word->fetch_p)
         shmemi_copy_bytes(word->fetch_p, &word->result, word->size);
-    free_word(word);
+    shmemi_ucx_give_back(&free_words, word);
 }
 
 static void on_posted(void *request, ucs_status_t status, void *user_data)
@@ -131,7 +113,7 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
         pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
         return rc;
     }
-    struct word_operation *word = take_word();
+    struct word_operation *word = shmemi_ucx_take(&free_words, sizeof *word, "an atomic operation");
     word->batch = &context->network;
     word->fetch_p = fetch_p;
     word->size = amo->size;
@@ -142,7 +124,7 @@ static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_t
     if (!request)
         finish_word(word);
     else if (UCS_PTR_IS_ERR(request))
-        free_word(word);
+        shmemi_ucx_give_back(&free_words, word);
     rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     shmemi_ucx_note_pending(context);
@@ -187,9 +169,5 @@ int shmemi_ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view 
 
 void shmemi_ucx_words_close(void)
 {
-    while (free_words) {
-        struct word_operation *word = free_words;
-        free_words = word->next;
-        free(word);
-    }
+    shmemi_ucx_free_unused(&free_words);
 }

@@ -27,7 +27,9 @@
 
 #include "base/copy_bytes.h"
 #include "base/likely.h"
+#include "base/log.h"
 #include "base/tuning.h"
+#include "bootstrap/job.h"
 #include "transport/driver.h"
 #include "transport/request.h"
 #include "transport/ucx/ucx.h"
@@ -37,6 +39,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <ucp/api/ucp.h>
 
 /* Active messages. Requests, key requests, pulses and stores go to a service worker, answers to an initiator worker. */
@@ -111,6 +115,36 @@ int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
 void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
 /* The body of a wait loop. The caller holds no lock. */
 void shmemi_ucx_turn(unsigned *spins);
+
+/* Records that are used again. Those that are not in use are linked by their first member. */
+struct shmemi_ucx_unused {
+    struct shmemi_ucx_unused *next;
+};
+
+static inline void shmemi_ucx_give_back(struct shmemi_ucx_unused **unused, void *record)
+{
+    struct shmemi_ucx_unused *first = record;
+    first->next = *unused;
+    *unused = first;
+}
+
+static inline void *shmemi_ucx_take(struct shmemi_ucx_unused **unused, size_t size, const char *purpose)
+{
+    struct shmemi_ucx_unused *record = *unused;
+    if (record)
+        *unused = record->next;
+    else if (!(record = calloc(1, size))) /* what is sent has no bytes that were never set */
+        shmemi_fatal("out of memory for %s", purpose);
+    return record;
+}
+
+static inline void shmemi_ucx_free_unused(struct shmemi_ucx_unused **unused)
+{
+    for (struct shmemi_ucx_unused *record; (record = *unused);) {
+        *unused = record->next;
+        free(record);
+    }
+}
 
 /* ---- endpoint.c -------------------------------------------------------------------------------------------------- */
 
@@ -298,8 +332,17 @@ static inline bool shmemi_ucx_may_receive(const struct shmemi_ucx_receiving *rec
     return receiving->count < SHMEMI_UCX_RECEIVING_MIN || receiving->bytes + size <= SHMEMI_UCX_RECEIVING_BYTES;
 }
 
-/* How a message that is not of this job came, for shmemi_ignore_foreign. It has no effect and gets no answer. */
-#define SHMEMI_UCX_WAY "over the network"
+/* Copy the header of a message, which begins with the job key. False: it is none of this job, and the message has no
+ * effect and gets no answer. */
+static inline bool shmemi_ucx_read_header(void *copy, size_t size, const void *header, size_t length)
+{
+    if (length == size)
+        memcpy(copy, header, size);
+    if (length == size && shmemi_key_equals(copy, &shmemi_job.key))
+        return true;
+    shmemi_ignore_foreign("over the network");
+    return false;
+}
 
 /* The header of an answer; the data of a GET or AMO follows. */
 struct shmemi_ucx_answer {

@@ -163,21 +163,20 @@ static int get_small(const struct shmemi_transfer *get, const struct shmemi_ucx_
 
 /* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
 struct get_landing {
-    struct get_landing *next;
+    struct shmemi_ucx_unused unused;
     struct shmemi_ucx_batch *batch;
     void *dest;
     size_t nbytes;
     char bytes[SHMEMI_WHOLE_WORDS_MAX];
 };
 
-static struct get_landing *free_landings; /* under the initiator lock */
+static struct shmemi_ucx_unused *free_landings; /* under the initiator lock */
 
 static void land(struct get_landing *landing, ucs_status_t status)
 {
     if (status == UCS_OK)
         shmemi_copy_bytes(landing->dest, landing->bytes, landing->nbytes);
-    landing->next = free_landings;
-    free_landings = landing;
+    shmemi_ucx_give_back(&free_landings, landing);
 }
 
 static void on_landed(void *request, ucs_status_t status, void *user_data)
@@ -187,16 +186,6 @@ static void on_landed(void *request, ucs_status_t status, void *user_data)
     ucp_request_free(request);
     land(landing, status);
     shmemi_ucx_batch_done(batch, status);
-}
-
-static struct get_landing *take_landing(void)
-{
-    struct get_landing *landing = free_landings;
-    if (landing)
-        free_landings = landing->next;
-    else if (!(landing = malloc(sizeof *landing)))
-        shmemi_fatal("out of memory for a get");
-    return landing;
 }
 
 static int start_small_get(const struct shmemi_transfer *get, const struct shmemi_ucx_target *target)
@@ -212,7 +201,7 @@ static int start_small_get(const struct shmemi_transfer *get, const struct shmem
         pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
         return rc;
     }
-    struct get_landing *landing = take_landing();
+    struct get_landing *landing = shmemi_ucx_take(&free_landings, sizeof *landing, "a get");
     landing->batch = batch;
     landing->dest = (void *)get->mine.address;
     landing->nbytes = nbytes;
@@ -229,11 +218,7 @@ static int start_small_get(const struct shmemi_transfer *get, const struct shmem
 
 void shmemi_ucx_landings_close(void)
 {
-    while (free_landings) {
-        struct get_landing *landing = free_landings;
-        free_landings = landing->next;
-        free(landing);
-    }
+    shmemi_ucx_free_unused(&free_landings);
 }
 
 /* A transfer with memory that UCX reaches. */
