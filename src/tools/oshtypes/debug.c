@@ -3,7 +3,6 @@
  * oshtypes: reads the debug information with libdw and keeps an index of the types in it.
  */
 #include "tools/oshtypes/debug.h"
-#include "tools/oshtypes/util.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -14,21 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define uthash_malloc(size) osht_alloc(size)
-#define uthash_free(memory, size) ((void)(memory))
-#include <uthash.h>
-
 /* A name with all its definitions, in the order in which they were read. */
 struct name {
     const char *text;
     struct osht_definition *first, **last_p;
-    UT_hash_handle hh;
-};
-
-/* The name of an entry (die) of the debug information; declarations have one, too. */
-struct die_name {
-    const void *address;
-    const char *name;
     UT_hash_handle hh;
 };
 
@@ -45,7 +33,7 @@ static struct {
     size_t n_sessions, n_units;
     const char *what_is_missing; /* of the debug information, and what helps; "" if nothing is known to be */
     struct name *names;
-    struct die_name *die_names;
+    struct osht_entry *entries; /* by address */
     const char *unit_pattern;
 } debug;
 
@@ -75,14 +63,6 @@ static void remember(const char *full, const char *last, Dwarf_Die *die, bool is
     }
     *name->last_p = definition;
     name->last_p = &definition->next;
-}
-
-static void name_die(const Dwarf_Die *die, const char *full)
-{
-    struct die_name *entry = osht_alloc(sizeof *entry);
-    entry->address = die->addr;
-    entry->name = full;
-    HASH_ADD_PTR(debug.die_names, address, entry);
 }
 
 static const char *in_scope(const struct place *place, const char *name)
@@ -117,7 +97,7 @@ static void visit_record(Dwarf_Die *die, const struct place *place)
         return;
     const char *scope = scope_of_declaration(die);
     const char *full = scope ? osht_text("%s::%s", scope, name) : in_scope(place, name);
-    name_die(die, full);
+    osht_debug_entry(die)->name = full;
     if (!dwarf_hasattr(die, DW_AT_declaration))
         remember(full, name, die, false, place);
     struct place inside = *place;
@@ -149,7 +129,7 @@ static void visit(Dwarf_Die *die, const struct place *place)
     case DW_TAG_typedef:
         if ((name = dwarf_diename(die))) {
             const char *full = in_scope(place, name);
-            name_die(die, full);
+            osht_debug_entry(die)->name = full;
             remember(full, name, die, true, place);
         }
         break;
@@ -373,11 +353,16 @@ const struct osht_definition *osht_debug_find(const char *text, const char *wher
     return name ? name->first : NULL;
 }
 
-const char *osht_debug_name(const Dwarf_Die *die)
+struct osht_entry *osht_debug_entry(const Dwarf_Die *die)
 {
-    struct die_name *entry;
-    HASH_FIND_PTR(debug.die_names, &die->addr, entry);
-    return entry ? entry->name : NULL;
+    struct osht_entry *entry;
+    HASH_FIND_PTR(debug.entries, &die->addr, entry);
+    if (entry)
+        return entry;
+    entry = osht_alloc(sizeof *entry);
+    entry->address = die->addr;
+    HASH_ADD_PTR(debug.entries, address, entry);
+    return entry;
 }
 
 enum osht_language osht_debug_language(const Dwarf_Die *die)

@@ -5,9 +5,17 @@
 #ifndef OSHTYPES_DEBUG_H
 #define OSHTYPES_DEBUG_H
 
+#include "tools/oshtypes/util.h"
+
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#define uthash_malloc(size) osht_alloc(size)
+#define uthash_free(memory, size) ((void)(memory))
+#include <uthash.h>
+
+struct osht_type;
 
 enum osht_language { OSHT_C, OSHT_CXX, OSHT_FORTRAN };
 
@@ -36,8 +44,14 @@ const struct osht_definition *osht_debug_named(const char *name);
 /* All definitions of a name as users write it: "tree", "struct tree", without namespaces or module if it is unique. When
  * there is none, prints a message that begins with where (if where is not NULL) and returns NULL. */
 const struct osht_definition *osht_debug_find(const char *name, const char *where);
-/* The full name of a struct, class, union or typedef, even if it is only declared; NULL when it has none. */
-const char *osht_debug_name(const Dwarf_Die *die);
+/* What is noted about an entry (die) of the debug information. */
+struct osht_entry {
+    const void *address;
+    const char *name; /* of a struct, class, union or typedef, even if it is only declared; NULL when it has none */
+    struct osht_type *type; /* that has been made of it; NULL: none yet (model.c) */
+    UT_hash_handle hh;
+};
+struct osht_entry *osht_debug_entry(const Dwarf_Die *die);
 enum osht_language osht_debug_language(const Dwarf_Die *die);
 
 /* The bytes of the i-th section of this name; false when there are not so many. */

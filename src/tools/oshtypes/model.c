@@ -8,37 +8,21 @@
 #include <dwarf.h>
 #include <string.h>
 
-#define uthash_malloc(size) osht_alloc(size)
-#define uthash_free(memory, size) ((void)(memory))
-#include <uthash.h>
-
 /* Descriptors of gfortran: address, offset, type (16 bytes), span; stride, lower and upper bound of each dimension. */
 enum { DOPE_HEAD = 40, DOPE_DIMENSION = 24 };
 
-/* The types made so far, by entry: each is made once. */
-struct known {
-    const void *address;
-    struct osht_type *type;
-    UT_hash_handle hh;
-};
-static struct known *known_types;
-
+/* Each type is made once. */
 static struct osht_type *remember(const Dwarf_Die *die, enum osht_kind kind)
 {
-    struct known *entry = osht_alloc(sizeof *entry);
-    entry->address = die->addr;
-    entry->type = osht_alloc(sizeof *entry->type);
-    entry->type->kind = kind;
-    entry->type->language = osht_debug_language(die);
-    HASH_ADD_PTR(known_types, address, entry);
-    return entry->type;
+    struct osht_type *type = osht_alloc(sizeof *type);
+    type->kind = kind;
+    type->language = osht_debug_language(die);
+    return osht_debug_entry(die)->type = type;
 }
 
 static struct osht_type *recall(const Dwarf_Die *die)
 {
-    struct known *entry;
-    HASH_FIND_PTR(known_types, &die->addr, entry);
-    return entry ? entry->type : NULL;
+    return osht_debug_entry(die)->type;
 }
 
 /* ---- attributes ---- */
@@ -293,7 +277,7 @@ static bool is_nameless_record(Dwarf_Die *die)
 {
     int tag = dwarf_tag(die);
     return (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type) &&
-           !dwarf_hasattr(die, DW_AT_declaration) && !osht_debug_name(die);
+           !dwarf_hasattr(die, DW_AT_declaration) && !osht_debug_entry(die)->name;
 }
 
 /* A record without a name takes that of its typedef. Here, too, the first definition stands for all. */
@@ -302,7 +286,7 @@ static struct osht_type *convert_typedef(Dwarf_Die *die)
     Dwarf_Die target, first_target;
     if (!type_entry(die, &target))
         return remember(die, OSHT_VOID);
-    const char *name = osht_debug_name(die);
+    const char *name = osht_debug_entry(die)->name;
     if (!name || !is_nameless_record(&target))
         return osht_model_type(&target);
     for (const struct osht_definition *first = osht_debug_named(name); first; first = first->next) {
@@ -350,7 +334,7 @@ static struct osht_type *convert_member_pointer(Dwarf_Die *die)
 
 static struct osht_type *convert_struct(Dwarf_Die *die)
 {
-    const char *name = osht_debug_name(die);
+    const char *name = osht_debug_entry(die)->name;
     if (name)
         return convert_named(die, name);
     if (dwarf_hasattr(die, DW_AT_declaration))
