@@ -75,6 +75,14 @@ static bool draw_place(struct random_numbers *numbers, const struct drawn_kernel
     return true;
 }
 
+/* Bytes of a collective: each piece is a message of every PE to every other, which would take minutes with very many. */
+static size_t most_of_collective(void)
+{
+    const size_t messages = 100000, pieces = messages / ((size_t)job.n * (size_t)job.n);
+    const size_t most = pieces * program.kernel_piece;
+    return most < MOST ? most : MOST;
+}
+
 static bool draw_op(struct random_numbers *numbers, struct drawn_kernel *k, struct kernel_op *o)
 {
     *o = (struct kernel_op){.what = (int)below(numbers, N_KERNEL_OPS),
@@ -86,7 +94,7 @@ static bool draw_op(struct random_numbers *numbers, struct drawn_kernel *k, stru
                             .is_special = one_in(numbers, 2),
                             .value = next(numbers) | 1};
     if (is_collective(o))
-        o->n = o->what == K_SYNC ? 0 : size_draw(numbers, MOST) / element(o) * element(o);
+        o->n = o->what == K_SYNC ? 0 : size_draw(numbers, most_of_collective()) / element(o) * element(o);
     else if (!draw_place(numbers, k, o))
         return false;
     unsigned long *const places[] = {&o->source, &o->dest, &o->seen};
