@@ -270,9 +270,11 @@ static void rest(unsigned *turns)
 
 static void *run(void *argument)
 {
+    const struct shmemi_memory *memory = argument; /* NULL: kernels are played by the CPU */
     unsigned turns = 0;
-    (void)argument;
     shmemi_threads_enter("kernel agent", "shmem-kernels");
+    if (memory)
+        memory->streams->commands->serve_kernels();
     while (atomic_load(&runs)) {
         bool has_worked = false;
         for (struct shmemi_device_agent *agent = atomic_load(&served); agent; agent = agent->next_served)
@@ -285,11 +287,11 @@ static void *run(void *argument)
     return NULL;
 }
 
-static int start_once(void)
+static int start_once(const struct shmemi_memory *memory)
 {
     if (atomic_exchange(&runs, true))
         return 0;
-    int rc = shmemi_thread_start(&thread, "the thread for operations of kernels", run, NULL);
+    int rc = shmemi_thread_start(&thread, "the thread for operations of kernels", run, (void *)memory);
     if (rc)
         atomic_store(&runs, false);
     return rc;
@@ -297,7 +299,7 @@ static int start_once(void)
 
 int shmemi_device_agent_serve(struct shmemi_device_agent *agent)
 {
-    int rc = start_once();
+    int rc = start_once(agent->user.memory);
     if (rc)
         return rc;
     agent->next_served = atomic_load(&served);

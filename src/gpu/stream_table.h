@@ -101,6 +101,8 @@ struct shmemi_stream_commands {
     bool (*kernels_may_wait)(void);
     /* From now on kernels may wait for copies of the library: make everything that these need. No kernel waits yet. */
     int (*make_ready)(void);
+    /* This thread carries out what kernels ask for that wait: it uses a stream of its own. After make_ready. */
+    void (*serve_kernels)(void);
 };
 
 /* Operations that a kind enqueues in the program's streams. All functions return at once: they do not wait for the

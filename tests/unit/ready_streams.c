@@ -2,7 +2,7 @@
  *
  * Once kernels may wait for copies of the library, the driver is asked for nothing new, whatever threads come: it would
  * make a stream or an event only when no thread of the program waits in it for a kernel. Holds in each context, also in
- * one that is found later. The driver is made up: it counts what it makes.
+ * one that is found later; and the thread that serves kernels shares its streams with no other. The driver is made up: it counts what it makes.
  */
 #include "gpu/device/streams/program_streams.h"
 #include "unit.h"
@@ -154,25 +154,39 @@ static void open_driver(void)
 }
 
 static struct shmemi_gpu_context *found[TWO];
+static void *of_kernels[TWO]; /* the streams of the thread that serves them */
 static size_t n_wrong;
 
-/* What a thread of the library uses that copies. */
-static void *use(void *unused)
+static void *serve_kernels(void *unused)
 {
     (void)unused;
-    for (int i = 0; i < TWO; i++) {
-        void *stream = NULL, *beside = NULL, *again = NULL, *event = NULL;
-        n_wrong += shmemi_gpu_stream(found[i], &stream) || shmemi_gpu_stream_beside(found[i], &beside) ||
-                   shmemi_gpu_stream(found[i], &again) || shmemi_gpu_event_take(found[i], &event) || !stream ||
-                   !beside || !event || stream != again || stream == beside;
-    }
+    shmemi_gpu_serve_kernels();
+    for (int i = 0; i < TWO; i++)
+        n_wrong += shmemi_gpu_stream(found[i], &of_kernels[i]) || !of_kernels[i];
     return NULL;
 }
 
-static void use_in_thread(void)
+/* What another thread of the library uses that copies. */
+static bool is_right(int i)
+{
+    void *stream = NULL, *beside = NULL, *again = NULL, *event = NULL;
+    return !shmemi_gpu_stream(found[i], &stream) && !shmemi_gpu_stream_beside(found[i], &beside) &&
+           !shmemi_gpu_stream(found[i], &again) && !shmemi_gpu_event_take(found[i], &event) && stream && beside &&
+           event && stream == again && stream != beside && stream != of_kernels[i] && beside != of_kernels[i];
+}
+
+static void *use(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < TWO; i++)
+        n_wrong += !is_right(i);
+    return NULL;
+}
+
+static void run_thread(void *(*run)(void *))
 {
     pthread_t thread;
-    CHECK(!pthread_create(&thread, NULL, use, NULL));
+    CHECK(!pthread_create(&thread, NULL, run, NULL));
     pthread_join(thread, NULL);
 }
 
@@ -191,9 +205,11 @@ int main(void)
     CHECK(!shmemi_gpu_stream(found[0], &stream) && stream);
     CHECK(!shmemi_gpu_make_ready());
     found[1] = context_of(2); /* a context that comes later */
+    CHECK(!shmemi_gpu_make_ready());
     const size_t n_before = atomic_load(&n_made);
+    run_thread(serve_kernels);
     for (int i = 0; i < THREADS; i++)
-        use_in_thread();
+        run_thread(use);
     CHECK(n_wrong == 0);
     CHECK(atomic_load(&n_made) == n_before);
     CHECK(!shmemi_gpu_make_ready() && atomic_load(&n_made) == n_before);

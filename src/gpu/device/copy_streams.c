@@ -12,7 +12,7 @@ static pthread_once_t streams_settled = PTHREAD_ONCE_INIT;
 
 static void settle_streams(void)
 {
-    enum { THREADS_TO_COME = 4 }; /* the service thread, the agents of streams and of kernels, one for collectives */
+    enum { THREADS_TO_COME = 5 }; /* the service thread, the agents of streams and of kernels, two for collectives */
     const unsigned n = atomic_load(&n_threads) + THREADS_TO_COME + shmemi_watches_streams;
     if (n < SHMEMI_GPU_STREAMS)
         atomic_store(&n_streams, n);
@@ -24,13 +24,19 @@ unsigned shmemi_gpu_settle_streams(void)
     return atomic_load(&n_streams);
 }
 
-/* Number of this thread's stream. The first threads (main thread, service thread) get one each; later ones share. */
+static _Thread_local unsigned number; /* of this thread's stream, from 1; 0: none yet */
+
+/* The first threads (main thread, service thread) get a stream each, later ones share; the last stream is nobody's. */
 static unsigned stream_index(void)
 {
-    static _Thread_local unsigned number; /* from 1 */
     if (!number)
-        number = atomic_fetch_add(&n_threads, 1) % atomic_load(&n_streams) + 1;
+        number = atomic_fetch_add(&n_threads, 1) % (atomic_load(&n_streams) - 1) + 1;
     return number - 1;
+}
+
+void shmemi_gpu_serve_kernels(void)
+{
+    number = shmemi_gpu_settle_streams();
 }
 
 /* Non-blocking, so that the stream does not wait for the default stream; users synchronise to order it with their
@@ -78,7 +84,7 @@ int shmemi_gpu_stream(struct shmemi_gpu_context *context, void **stream_p)
 
 int shmemi_gpu_stream_beside(struct shmemi_gpu_context *context, void **stream_p)
 {
-    const unsigned n = atomic_load_explicit(&n_streams, memory_order_relaxed);
+    const unsigned n = atomic_load_explicit(&n_streams, memory_order_relaxed) - 1;
     return shmemi_gpu_stream_number(context, (stream_index() + n / 2) % n, stream_p);
 }
 

@@ -107,7 +107,7 @@ static int create_handles(struct shmemi_gpu_context *record)
     }
     check_sight();
     shmemi_gpu_leave(pushed);
-    return rc ? rc : shmemi_gpu_make_new_ready(record);
+    return rc;
 }
 
 static bool is_there(const struct shmemi_gpu_context *record)

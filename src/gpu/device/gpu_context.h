@@ -95,6 +95,9 @@ int shmemi_gpu_stream_number(struct shmemi_gpu_context *context, unsigned index,
 /* How many there are in each context from now on, whatever threads come: the driver makes no stream while a thread of the
  * program waits in it for a kernel. */
 unsigned shmemi_gpu_settle_streams(void);
+/* From now on this thread shares its stream with no other: what it copies waits neither for these nor for their kernels,
+ * for which a GPU full of kernels that wait has no room. For one thread. */
+void shmemi_gpu_serve_kernels(void);
 
 /* Events without timing. The context is current when one is taken. */
 int shmemi_gpu_event_take(struct shmemi_gpu_context *context, void **event_p);

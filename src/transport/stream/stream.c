@@ -19,12 +19,11 @@
 
 static atomic_bool is_used[SHMEMI_MEMTYPES];
 
-/* Before the first operation in a stream or queue of this kind: threads of the library copy while one of the program
- * waits in the driver for a stream that waits for these copies. */
+/* Before the first operation in a stream or queue of this kind. The watchdog's thread copies while kernels wait. */
 static void begin_use(const struct shmemi_memory *memory)
 {
-    if (memory->streams->commands && memory->streams->commands->make_ready())
-        shmemi_warn("operations in streams of %s may wait for each other", memory->title);
+    if (shmemi_watches_streams && memory->streams->commands && memory->streams->commands->make_ready())
+        shmemi_warn("SHMEM_WATCHDOG may not see what streams wait for");
     shmemi_transport_prepare_gpu(memory);
     if (shmemi_job.n_nodes > 1 && memory->streams->turn_begin_with_copy)
         shmemi_outbox_prepare(memory);

@@ -223,6 +223,7 @@ static const struct shmemi_stream_commands commands = {
     .drain = shmemi_gpu_streams_drain,
     .kernels_may_wait = shmemi_gpu_kernels_may_wait,
     .make_ready = shmemi_gpu_make_ready,
+    .serve_kernels = shmemi_gpu_serve_kernels,
 };
 
 const struct shmemi_streams shmemi_gpu_streams = {

@@ -56,10 +56,9 @@ void shmemi_stream_hold_end(void *hold, int status);
 /* Forget the streams of the program. Nothing may be under way, and host memory is not page-locked any more. */
 void shmemi_gpu_streams_close(void);
 
-/* gpu/device/streams/ready.c: use once what copies need, before kernels wait for them, in all contexts, and in those to
- * come. No kernel waits yet. */
+/* gpu/device/streams/ready.c: use once what copies need, before kernels wait for them, in all contexts. No kernel waits
+ * yet. */
 int shmemi_gpu_make_ready(void);
-int shmemi_gpu_make_new_ready(struct shmemi_gpu_context *context);
 void shmemi_gpu_trial_close(struct shmemi_gpu_trial *trial);
 
 /* gpu/device/streams/meet.c: calls of the table of commands */

@@ -10,8 +10,6 @@
 
 enum { TRIAL_BYTES = 64 << 10, SMALL_BYTES = 8 };
 
-static atomic_bool kernels_may_wait;
-
 /* What the driver frees it frees once all kernels have ended: this stays as long as the context. */
 static int open_trial(struct shmemi_gpu_trial *trial)
 {
@@ -36,11 +34,13 @@ static int copy_both_ways(uintptr_t device, void *host, size_t nbytes, void *str
 static int set_words(const struct shmemi_gpu_context *context, void *stream)
 {
     const struct shmemi_gpu_trial *trial = &context->trial;
+    struct shmemi_gpu_abilities abilities;
     const struct shmemi_gpu_word words[] = {
         {trial->device, 0, sizeof(uint64_t), SHMEMI_STEP_SET},
         {(uintptr_t)trial->locked, 0, sizeof(uint32_t), SHMEMI_STEP_SET},
     };
-    return context->streams.has_word_operations ? GPU_CALL(stream_words, stream, words, 2) : 0;
+    shmemi_gpu.device_abilities(context->handle, &abilities);
+    return abilities.has_word_operations ? GPU_CALL(stream_words, stream, words, 2) : 0;
 }
 
 static int try_stream(struct shmemi_gpu_context *context, void *pageable, void *stream)
@@ -104,14 +104,9 @@ int shmemi_gpu_make_ready(void)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const int mode = shmemi_gpu_relax();
     pthread_mutex_lock(&lock);
-    atomic_store(&kernels_may_wait, true);
+    shmemi_gpu_contexts_check();
     const int rc = shmemi_gpu_contexts_visit(make_ready);
     pthread_mutex_unlock(&lock);
     shmemi_gpu_restore(mode);
     return rc;
-}
-
-int shmemi_gpu_make_new_ready(struct shmemi_gpu_context *context)
-{
-    return atomic_load(&kernels_may_wait) ? make_ready(context) : 0;
 }
