@@ -10,16 +10,23 @@
 #include "transport/node.h"
 #include "transport/sockets/sockets.h"
 
-void shmemi_node_ring_doorbell(int node_rank)
+#include <errno.h>
+
+/* Is a wake-up under way now? One is if the socket is full, too. */
+static bool ring(int node_rank)
 {
     struct sockaddr_un address;
     socklen_t length = shmemi_socket_address(shmemi_node_control(node_rank)->doorbell, &address);
-    /* a full socket means that a wake-up is under way already */
-    ssize_t ignored =
-        sendto(shmemi_node.doorbell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, length);
-    (void)ignored;
+    return sendto(shmemi_node.doorbell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, length) == 1 ||
+           errno == EAGAIN;
 }
 
+void shmemi_node_ring_doorbell(int node_rank)
+{
+    (void)ring(node_rank);
+}
+
+/* Counts the beginnings of sleeps and their ends: odd while the thread sleeps and nobody has woken it. */
 static _Atomic uint32_t *sleeps(int node_rank)
 {
     return &shmemi_node_control(node_rank)->service_sleeps;
@@ -28,23 +35,29 @@ static _Atomic uint32_t *sleeps(int node_rank)
 /* Relaxed: a hint for those who bring no work. */
 bool shmemi_node_sleeps(int node_rank)
 {
-    return atomic_load_explicit(sleeps(node_rank), memory_order_relaxed);
+    return atomic_load_explicit(sleeps(node_rank), memory_order_relaxed) & 1;
 }
 
+/* One datagram is enough for a sleep: until the thread runs, which may take longer than many requests, others need not send
+ * one. They are told when it has been sent, and by the number of this sleep, not of one that has begun meanwhile. */
 void shmemi_node_wake(int node_rank)
 {
     shmemi_interleave();
     atomic_thread_fence(memory_order_seq_cst); /* pairs with the fence before the sleep */
-    if (shmemi_node_sleeps(node_rank)) {
-        shmemi_interleave();
-        shmemi_node_ring_doorbell(node_rank);
-    }
+    uint32_t number = atomic_load_explicit(sleeps(node_rank), memory_order_relaxed);
+    shmemi_interleave();
+    if (!(number & 1) || !ring(node_rank))
+        return;
+    shmemi_interleave();
+    atomic_compare_exchange_strong_explicit(sleeps(node_rank), &number, number + 1, memory_order_relaxed,
+                                            memory_order_relaxed);
 }
 
 void shmemi_node_sleep_begin(void)
 {
+    _Atomic uint32_t *mine = sleeps(shmemi_job.node_rank);
     shmemi_interleave();
-    atomic_store_explicit(sleeps(shmemi_job.node_rank), 1, memory_order_relaxed);
+    atomic_store_explicit(mine, atomic_load_explicit(mine, memory_order_relaxed) + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
     shmemi_interleave();
 }
@@ -62,7 +75,9 @@ static void clear_doorbell(void)
 
 void shmemi_node_sleep_end(void)
 {
+    _Atomic uint32_t *mine = sleeps(shmemi_job.node_rank);
+    uint32_t number = atomic_load_explicit(mine, memory_order_relaxed);
     shmemi_interleave();
-    atomic_store_explicit(sleeps(shmemi_job.node_rank), 0, memory_order_relaxed);
+    atomic_store_explicit(mine, (number + 1) & ~1u, memory_order_relaxed); /* what who wakes it stores, too */
     clear_doorbell();
 }
