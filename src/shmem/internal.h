@@ -178,24 +178,33 @@ static inline void shmemi_require(int rc)
         shmemi_give_up();
 }
 
-/* The transfer that a routine has been asked for, without context, and not blocking. All members are named, since compilers
- * clear a whole structure of this size by an instruction that takes as long as a short transfer. */
-static inline struct shmemi_transfer shmemi_transfer_of(const char *routine, const void *symmetric, const void *local,
-                                                        struct shmemi_shape shape, int pe, bool is_put)
+/* The transfer of contiguous bytes that a routine has been asked for, without context, and not blocking. All members are
+ * stored one by one, since a structure of this size that is cleared or copied takes as long as a short transfer. */
+static inline struct shmemi_transfer shmemi_linear_transfer(const char *routine, const void *symmetric,
+                                                            const void *local, size_t nbytes, int pe, bool is_put)
 {
     size_t offset;
-    const bool is_linear = shape.rows == 1;
-    const size_t dest = is_linear ? shape.width : shmemi_shape_extent(&shape, shape.dest_pitch, shape.dest_gap);
-    const size_t source = is_linear ? shape.width : shmemi_shape_extent(&shape, shape.source_pitch, shape.source_gap);
-    const struct shmemi_view *view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &offset);
+    const struct shmemi_view *view = shmemi_reach(routine, symmetric, nbytes, pe, &offset);
     return (struct shmemi_transfer){.context = NULL,
                                     .routine = routine,
                                     .view = view,
                                     .offset = offset,
-                                    .mine = shmemi_local_place(routine, local, is_put ? source : dest),
-                                    .shape = shape,
+                                    .mine = shmemi_local_place(routine, local, nbytes),
+                                    .shape = {.width = nbytes, .rows = 1},
                                     .is_put = is_put,
                                     .is_blocking = false};
+}
+
+/* That of rows. */
+static inline struct shmemi_transfer shmemi_transfer_of(const char *routine, const void *symmetric, const void *local,
+                                                        const struct shmemi_shape *shape, int pe, bool is_put)
+{
+    struct shmemi_transfer transfer = {.routine = routine, .shape = *shape, .is_put = is_put};
+    const size_t dest = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
+    const size_t source = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
+    transfer.view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &transfer.offset);
+    transfer.mine = shmemi_local_place(routine, local, is_put ? source : dest);
+    return transfer;
 }
 
 /* shmemi_reach for a word, which must be aligned to its size. */

@@ -42,8 +42,7 @@ static __attribute__((noinline)) void go_long_way(void *dest, const void *source
     const void *symmetric = is_put ? dest : source, *local = is_put ? source : dest;
     if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
         return;
-    struct shmemi_transfer transfer =
-        shmemi_transfer_of(routine, symmetric, local, shmemi_shape_linear(nbytes), pe, is_put);
+    struct shmemi_transfer transfer = shmemi_linear_transfer(routine, symmetric, local, nbytes, pe, is_put);
     transfer.context = context;
     transfer.is_blocking = form & GET;
     const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);

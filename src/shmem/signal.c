@@ -28,7 +28,7 @@ static void put_signal_by_driver(struct shmemi_context *context, const char *rou
 {
     struct shmemi_word_update word;
     struct shmemi_transfer put =
-        shmemi_transfer_of(routine, payload->dest, payload->source, shmemi_shape_linear(payload->nbytes), pe, true);
+        shmemi_linear_transfer(routine, payload->dest, payload->source, payload->nbytes, pe, true);
     word.view = shmemi_reach_word(routine, signal.address, sizeof signal.value, pe, &word.offset);
     word.amo = update_of(routine, signal);
     put.context = context;

@@ -55,7 +55,7 @@ static void transfer_shape(struct shmemi_context *context, const char *routine, 
         return;
     }
     const void *symmetric = is_put ? dest : source, *local = is_put ? source : dest;
-    struct shmemi_transfer transfer = shmemi_transfer_of(routine, symmetric, local, *shape, pe, is_put);
+    struct shmemi_transfer transfer = shmemi_transfer_of(routine, symmetric, local, shape, pe, is_put);
     transfer.context = context;
     transfer.is_blocking = form == PUT || form == GET;
     const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);

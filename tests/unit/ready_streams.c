@@ -69,6 +69,18 @@ static int get_priorities(int *least_p, int *highest_p)
     return 0;
 }
 
+static void get_abilities(int device, struct shmemi_gpu_abilities *abilities_p)
+{
+    (void)device;
+    *abilities_p = (struct shmemi_gpu_abilities){.has_word_operations = true};
+}
+
+static int set_words(void *stream, const struct shmemi_gpu_word *words, unsigned n)
+{
+    (void)stream, (void)words, (void)n;
+    return 0;
+}
+
 static int get_current(void **context_p)
 {
     *context_p = current;
@@ -142,6 +154,8 @@ static void open_driver(void)
     shmemi_gpu.device_get = get_device;
     shmemi_gpu.primary_state = get_state;
     shmemi_gpu.priority_range = get_priorities;
+    shmemi_gpu.device_abilities = get_abilities;
+    shmemi_gpu.stream_words = set_words;
     shmemi_gpu.context_current = get_current;
     shmemi_gpu.context_push = push;
     shmemi_gpu.context_pop = pop;

@@ -8,8 +8,9 @@
  *   - batches: puts of at most SHMEMI_BATCHED_PUT_MAX bytes from host memory that follow each other quickly, or any in a
  *     session of the program. Copies of them, wherever they go on a PE, become one request (put_batch.c).
  *   - lists: operations of at most SHMEM_GPU_BATCH_SIZE bytes on GPU memory for which this process can start a kernel. The
- *     kernel carries out all of a list; while none of the context's lists runs, a single operation leaves at once, unless
- *     there is a session (gpu_list.c).
+ *     kernel carries out all of a list. After a quiet the first operation leaves at once, in a list of its own; the next
+ *     ones are collected until the list is full or something below ends it, unless it runs no more when
+ *     SHMEMI_GPU_LIST_GROWTH have come. In a session none leaves at once (gpu_list.c).
  * The first transfers of a burst of rows or of a batch leave at once, so that they travel while the program computes. What
  * is held back leaves
  *   - when there is enough of it, or the next transfer does not belong to it,
@@ -19,12 +20,17 @@
  *     the signal last,
  *   - a list, before another operation of its context on GPU memory that this process carries out,
  *   - when a thread begins to wait in the library, and now and then while it waits (held.c),
- *   - after one or two milliseconds, by the service thread (held.c).
+ *   - after one or two milliseconds, by the service thread (held.c); if that is busy, after
+ *     SHMEMI_SERVICE_ROUNDS_PER_SWEEP of its rounds.
  * Nothing else orders it before other operations of its context [OpenSHMEM 1.6, 9.12]. Only contexts whose owner closes
  * them in the end (may_gather) hold rows and batches back.
  *
- * What a stream is to do, or a kernel has handed over, begins when its turn has come (transport/stream, device/ring.c);
- * from then on it is like other transfers.
+ * Which of the three is asked first is in hold_back.c. Not held back, but on its way only later:
+ *   - a nonblocking put from GPU memory through staging: when its copy into a slot is done, which a thread sees that makes
+ *     progress (staged/put.c, staged/slots.c),
+ *   - what a stream is to do: when the stream has come there (transport/stream/stream.c),
+ *   - small puts of a kernel: their proxy waits SHMEMI_RING_LINGER_NS for more (device/ring.c).
+ * A routine itself waits for a free slot or entry of a ring, and for answers if too many are missing.
  *
  * Any thread may call these functions. 0 or -errno, logged.
  */

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The table of drivers, and what concerns all of them: attaching views, fence, quiet.
+ *
+ * Which way a transfer takes is decided in four steps:
+ *   1. here, when an object is mapped or a PE first used: the first driver in the table that accepts the view. What each
+ *      accepts is its attach function's to say (the files of transport/direct, staged/staged.c, ucx/ucx_rma.c, ucx/gdr.c;
+ *      whether GPUs reach each other: gpu/cuda/ipc/ipc.c). SHMEM_GPU_ROUTE leaves drivers out (base/settings.c).
+ *   2. transport/collect/hold_back.h: does a small one wait for others?
+ *   3. the driver's transfer function: some leave a transfer to the owner of the memory (is_left_to_owner).
+ *   4. gpu/device/gpu_copy.c, enqueue.c: which call of the driver of GPUs, a kernel, or a copy by way of the host.
+ * transport/routes.h has what users read about it (shmemx_route, oshinfo).
  */
 #include "transport/drivers/table.h"
 

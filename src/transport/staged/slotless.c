@@ -83,5 +83,8 @@ int shmemi_slotless_complete(void)
     shmemi_interleave();
     while (atomic_load_explicit(&control->slotless_settled[set], memory_order_acquire) < posted)
         shmemi_progress(&spins);
-    return atomic_exchange_explicit(&control->slotless_failed, 0, memory_order_relaxed) ? -EIO : 0;
+    return atomic_load_explicit(&control->slotless_failed, memory_order_relaxed) &&
+                   atomic_exchange_explicit(&control->slotless_failed, 0, memory_order_relaxed)
+               ? -EIO
+               : 0;
 }
