@@ -92,7 +92,7 @@ struct shmemi_context {
         uint32_t patience;        /* operations to collect before starting a list while none runs; grows with each */
         _Atomic unsigned n_alone; /* short transfers that left without a list since the context was last flushed */
     } lists;                      /* small operations on GPU memory, under the lock of `held` (collect/gpu_list.c) */
-    atomic_bool request_failed;   /* staged: reported at the next quiet */
+    atomic_uint requests_failed;  /* staged: where some have (staged/slots.h), reported at the next quiet */
     atomic_bool in_session;       /* everything small is to be held back: the program has asked for it */
     bool by_engines;              /* no kernels, which may never start where others wait: copies; owners update words */
     bool may_gather;              /* set by who calls shmemi_collect_close in the end: bursts may be held back */

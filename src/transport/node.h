@@ -86,8 +86,10 @@ int shmemi_node_bind(size_t heap_size, size_t rarely_used);
 int shmemi_node_join(uint64_t handout);
 void shmemi_node_leave(void);
 
-/* Page-lock the staging areas of the node's PEs for a kind of memory, once: copies between them and the GPU are faster
- * then. And the reverse, for all kinds. */
+/* Page-lock the staging area of this PE, or those of all PEs of the node, for a kind of memory: copies between them and
+ * the GPU are faster then. What is page-locked already stays so; what has failed is tried again by the next call. And the
+ * reverse, for all kinds. */
+void shmemi_node_pin_own_staging(const struct shmemi_memory *memory);
 void shmemi_node_pin_staging(const struct shmemi_memory *memory);
 void shmemi_node_unpin_staging(void);
 

@@ -38,7 +38,6 @@ static int note_send(const struct shmemi_view *to, const struct shmemi_request *
 }
 
 static const struct shmemi_link recorder = {.send = note_send};
-static const struct shmemi_view view = {.pe = PEER, .link = &recorder};
 
 static void start(void)
 {
@@ -56,7 +55,9 @@ static unsigned leave_loading(struct shmemi_context *context)
     CHECK(slot >= 0);
     struct shmemi_event event = {.memory = &late_memory};
     struct shmemi_request request = {.slot = (uint16_t)slot, .type = SHMEMI_REQUEST_PUT, .width = 1, .rows = 1};
+    struct shmemi_view view = {.pe = PEER, .link = &recorder};
     shmemi_slot_leave_loading((unsigned)slot, &event, &view, &request);
+    view = (struct shmemi_view){.pe = -1}; /* the object may be unmapped before the request is sent */
     return (unsigned)slot;
 }
 
@@ -134,6 +135,28 @@ static void check_refused_by_owner(void)
     CHECK(shmemi_slots_complete(&context) == -EIO);
 }
 
+/* A blocking get waits with a context of its own: it learns where its own requests have failed, and nothing of others. */
+static void check_whose_failure(void)
+{
+    struct shmemi_context context = {0}, get = {0};
+    atomic_store(&event_result, 0);
+    unsigned slot = leave_loading(&context);
+    CHECK(shmemi_worker_slots.advance() == 1);
+    int own = shmemi_slot_claim(&get);
+    CHECK(own >= 0);
+    shmemi_slot_leave((unsigned)own, NULL, NULL);
+    shmemi_slot_let_go();
+    shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FAILED);
+    shmemi_request_settle((uint16_t)own, SHMEMI_SLOT_DONE);
+    CHECK(shmemi_slots_await(&get) == 0);
+    CHECK(shmemi_slots_await(&context) == SHMEMI_FAILED_AT_OWNER);
+    atomic_store(&event_result, -EIO);
+    leave_loading(&context);
+    CHECK(shmemi_worker_slots.advance() == 1);
+    CHECK(shmemi_slots_await(&get) == 0);
+    CHECK(shmemi_slots_await(&context) == SHMEMI_FAILED_HERE);
+}
+
 /* Another thread fills, sends and settles while this one is quiet. */
 static void *make_progress(void *stop)
 {
@@ -174,6 +197,7 @@ int main(void)
     check_failure(-EIO, 0);
     check_failure(0, -ECONNRESET);
     check_refused_by_owner();
+    check_whose_failure();
     check_quiet_waits();
     free(shmemi_node.header);
     return 0;

@@ -8,9 +8,10 @@
 #include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 
-/* Ask for pieces, which quiet, or who needs a slot, copies to their places; for each slot note which of its uses it was.
- * Returns when all requests have been sent. */
-static int ask(const struct shmemi_transfer *get, size_t most, uint64_t *uses)
+#include <errno.h>
+
+/* Ask for pieces, which quiet, or who needs a slot, copies to their places. Returns when all requests have been sent. */
+static int ask(const struct shmemi_transfer *get, size_t most)
 {
     struct shmemi_cutter cutter = {.width = get->shape.width, .rows = get->shape.rows};
     const size_t pitch = get->shape.dest_pitch;
@@ -22,19 +23,43 @@ static int ask(const struct shmemi_transfer *get, size_t most, uint64_t *uses)
         const struct shmemi_shape shape = shmemi_shape_unpack(&piece, pitch);
         struct shmemi_place to = get->mine;
         to.address += shmemi_piece_offset(&piece, pitch);
-        uses[slot] = shmemi_slot_use(slot);
         rc = shmemi_staged_send_and_leave(get->view, &request, &to, &shape);
     }
     return rc;
 }
 
+static size_t choose_piece(const struct shmemi_transfer *get)
+{
+    return shmemi_piece_choose(get->view, get->mine.memory, shmemi_transfer_bytes(get));
+}
+
+/* Layers that fit a slot are one request. */
+static int ask_for_layers(const struct shmemi_transfer *get)
+{
+    if (!get->shape.layer)
+        return ask(get, choose_piece(get));
+    const struct shmemi_shape dense = shmemi_shape_dense_source(&get->shape);
+    const struct shmemi_request request = shmemi_staged_request_whole(get, shmemi_staged_await_slot(get->context));
+    return shmemi_staged_send_and_leave(get->view, &request, &get->mine, &dense);
+}
+
+static int ask_for_all(const struct shmemi_transfer *get, size_t most)
+{
+    return get->shape.layer ? shmemi_by_layers(ask_for_layers, get, most) : ask(get, most);
+}
+
+/* All is asked for at once, as far as there are slots, and then awaited. A context of its own, which quiet does not know:
+ * the get waits for its own slots alone, and only it learns of their failures. */
 static int get_pieces(const struct shmemi_transfer *get, size_t most)
 {
-    uint64_t uses[SHMEMI_STAGING_SLOTS_MAX] = {0};
-    int rc = ask(get, most, uses), waited = shmemi_slots_await(get->context, uses);
-    if (waited)
+    struct shmemi_context own = {0};
+    struct shmemi_transfer now = *get;
+    now.context = &own;
+    const int rc = ask_for_all(&now, most);
+    const unsigned failed = shmemi_slots_await(&own);
+    if (failed & SHMEMI_FAILED_AT_OWNER)
         shmemi_staged_report(get->view);
-    return rc ? rc : waited;
+    return !rc && failed ? -EIO : rc;
 }
 
 /* The whole get fits one slot: one request, one blocking copy. */
@@ -60,43 +85,14 @@ int shmemi_staged_get_in_pieces(const struct shmemi_transfer *get, size_t most)
     return shmemi_transfer_bytes(get) <= most ? get_whole(get) : get_pieces(get, most);
 }
 
-static size_t choose_piece(const struct shmemi_transfer *get)
-{
-    return shmemi_piece_choose(get->view, get->mine.memory, shmemi_transfer_bytes(get));
-}
-
-static int ask_and_leave(const struct shmemi_transfer *get)
-{
-    uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];
-    return ask(get, choose_piece(get), uses);
-}
-
-/* Layers that fit a slot are one request. */
-static int ask_for_layers(const struct shmemi_transfer *get)
-{
-    if (!get->shape.layer)
-        return ask_and_leave(get);
-    const struct shmemi_shape dense = shmemi_shape_dense_source(&get->shape);
-    const struct shmemi_request request = shmemi_staged_request_whole(get, shmemi_staged_await_slot(get->context));
-    return shmemi_staged_send_and_leave(get->view, &request, &get->mine, &dense);
-}
-
 static int get_nbi(const struct shmemi_transfer *get)
 {
-    int rc = get->shape.layer ? shmemi_by_layers(ask_for_layers, get, choose_piece(get)) : ask_and_leave(get);
+    int rc = ask_for_all(get, choose_piece(get));
     shmemi_staged_note_pending(get->context);
     return rc;
 }
 
-/* Layers of a blocking get that do not fit a piece are asked for all at once, as far as there are slots, and then
- * awaited. */
 int shmemi_staged_get(const struct shmemi_transfer *get)
 {
-    const size_t most = choose_piece(get);
-    if (!get->is_blocking)
-        return get_nbi(get);
-    if (!get->shape.layer || shmemi_transfer_bytes(get) <= most)
-        return shmemi_staged_get_in_pieces(get, most);
-    int rc = get_nbi(get), waited = shmemi_completion_staged.quiet(get->context);
-    return rc ? rc : waited;
+    return get->is_blocking ? shmemi_staged_get_in_pieces(get, choose_piece(get)) : get_nbi(get);
 }

@@ -32,7 +32,7 @@ struct slot {
     struct shmemi_event event; /* LOADING and LANDING */
     /* LOADING: */
     struct shmemi_request request;
-    const struct shmemi_view *view;
+    struct shmemi_view view; /* PE and link alone: the object may be unmapped before the request is sent */
 };
 
 /* Whether a slot is free is its state in the control block. Only this process changes a slot that is FREE, DONE or
@@ -82,12 +82,12 @@ static bool is_finished(unsigned slot)
     return origin.slot[slot].custody == LEFT && (state == SHMEMI_SLOT_DONE || state == SHMEMI_SLOT_FAILED);
 }
 
-/* The slot is TAKEN; its context cannot go away, since quiet waits for the slot. */
-static void end_use(unsigned slot, bool failed)
+/* The slot is TAKEN; its context cannot go away, since quiet or the get waits for the slot. failed: where, 0: nowhere. */
+static void end_use(unsigned slot, unsigned failed)
 {
     shmemi_interleave();
     if (failed)
-        atomic_store_explicit(&origin.slot[slot].context->request_failed, true, memory_order_relaxed);
+        atomic_fetch_or_explicit(&origin.slot[slot].context->requests_failed, failed, memory_order_relaxed);
     shmemi_slot_free(slot);
 }
 
@@ -106,11 +106,11 @@ static void take_answer(unsigned slot)
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
     bool failed = state_of(slot) == SHMEMI_SLOT_FAILED;
     if (failed || !mine->dest.memory) {
-        end_use(slot, failed);
+        end_use(slot, failed ? SHMEMI_FAILED_AT_OWNER : 0);
         return;
     }
     if (mine->dest.memory->copy_start(&mine->dest, &staging, &mine->shape, &mine->event))
-        end_use(slot, true);
+        end_use(slot, SHMEMI_FAILED_HERE);
     else
         set_custody(slot, LANDING);
 }
@@ -140,7 +140,7 @@ static bool try_end(unsigned slot)
         mine->custody = TAKEN;
     pthread_mutex_unlock(&origin.lock);
     if (rc != -EAGAIN)
-        end_use(slot, rc);
+        end_use(slot, rc ? SHMEMI_FAILED_HERE : 0);
     return rc != -EAGAIN;
 }
 
@@ -204,11 +204,6 @@ void shmemi_slot_free(unsigned slot)
     set_state(slot, SHMEMI_SLOT_FREE);
 }
 
-uint64_t shmemi_slot_use(unsigned slot)
-{
-    return origin.slot[slot].uses;
-}
-
 int shmemi_slot_wait(unsigned slot)
 {
     unsigned spins = 0;
@@ -242,7 +237,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     struct slot *mine = &origin.slot[slot];
     mine->event = *event;
     mine->request = *request;
-    mine->view = view;
+    mine->view = (struct shmemi_view){.pe = view->pe, .link = view->link};
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
     pthread_mutex_unlock(&origin.lock);
@@ -274,15 +269,17 @@ static bool is_filled(unsigned slot, int *rc_p)
 static void send_filled(unsigned slot, int rc)
 {
     struct slot *mine = &origin.slot[slot];
+    /* Once the request is sent, the slot may be another's. */
     struct shmemi_context *context = mine->context;
-    struct shmemi_request request = mine->request; /* once it is sent, the slot may be another's */
+    const struct shmemi_request request = mine->request;
+    const struct shmemi_view view = mine->view;
     in_hand++;
     if (!rc)
-        rc = shmemi_staged_send(mine->view, &request);
+        rc = shmemi_staged_send(&view, &request);
     in_hand--;
     if (!rc)
         return;
-    atomic_store_explicit(&context->request_failed, true, memory_order_relaxed);
+    atomic_fetch_or_explicit(&context->requests_failed, SHMEMI_FAILED_HERE, memory_order_relaxed);
     shmemi_slot_free(slot);
 }
 
@@ -356,8 +353,11 @@ int shmemi_slots_poll(struct shmemi_context *context)
     return rc;
 }
 
-int shmemi_slots_await(struct shmemi_context *context, const uint64_t *uses)
+unsigned shmemi_slots_await(struct shmemi_context *context)
 {
+    uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];
+    note_pending(context, uses);
+    shmemi_interleave();
     for (unsigned slot = 0; slot < shmemi_staging.slots; slot++) {
         unsigned spins = 0;
         while (uses[slot] && !is_over(slot, uses[slot])) {
@@ -366,16 +366,14 @@ int shmemi_slots_await(struct shmemi_context *context, const uint64_t *uses)
             shmemi_progress(&spins); /* in each turn, since that may be what moves the bytes */
         }
     }
-    return atomic_exchange_explicit(&context->request_failed, false, memory_order_relaxed) ? -EIO : 0;
+    return atomic_exchange_explicit(&context->requests_failed, 0, memory_order_relaxed);
 }
 
 int shmemi_slots_complete(struct shmemi_context *context)
 {
-    uint64_t uses[SHMEMI_STAGING_SLOTS_MAX];
-    note_pending(context, uses);
-    shmemi_interleave();
-    int rc = shmemi_slots_await(context, uses), slotless = shmemi_slotless_complete();
-    if (rc || slotless)
+    const unsigned failed = shmemi_slots_await(context);
+    const int slotless = shmemi_slotless_complete();
+    if (failed & SHMEMI_FAILED_AT_OWNER || slotless)
         shmemi_error("a transfer through staging failed; its target PE has said why");
-    return rc ? rc : slotless;
+    return failed ? -EIO : slotless;
 }

@@ -28,8 +28,6 @@ void shmemi_slot_free(unsigned slot);
 /* Wait until the owner has answered. 0: the answer lies in the slot, which the caller frees; -EIO: the owner has
  * failed, the slot is free again. */
 int shmemi_slot_wait(unsigned slot);
-/* How often a slot that this thread holds has been claimed. */
-uint64_t shmemi_slot_use(unsigned slot);
 
 /* Leave a slot with its request, before that is sent. dest is where rows of the answer go; NULL when none is expected.
  * If the request cannot be sent, the slot is the caller's again. */
@@ -47,8 +45,10 @@ extern const struct shmemi_worker shmemi_worker_slots;
 /* Copy the answers for this context that have arrived to their destinations. -EAGAIN when some are still expected or
  * slots are still being filled, else 0. */
 int shmemi_slots_poll(struct shmemi_context *context);
-/* Wait until these uses of slots are over, by slot; 0: none. -EIO when one of the context's requests has failed. */
-int shmemi_slots_await(struct shmemi_context *context, const uint64_t *uses);
+/* Where requests have failed: what fails here is logged where it does. */
+enum { SHMEMI_FAILED_HERE = 1, SHMEMI_FAILED_AT_OWNER = 2 };
+/* Wait for the slots left on this context. Returns where its requests have failed; 0: nowhere. */
+unsigned shmemi_slots_await(struct shmemi_context *context);
 /* Wait for the slots left on this context and for the requests without a slot that any context sent before the call,
  * since those are not counted by context. -EIO, logged, when one has failed. */
 int shmemi_slots_complete(struct shmemi_context *context);

@@ -6,56 +6,71 @@
  *      put   GPU --copy--> slot --ucx--> peer
  *      get   peer --ucx--> slot --copy--> GPU
  */
-#include "base/log.h"
 #include "transport/node.h"
 #include "transport/request.h"
 #include "transport/staged/pieces.h"
 #include "transport/staged/staged.h"
 #include "transport/ucx/ucx_internal.h"
 
-/* What UCX still has to do with a slot. Under the initiator lock. */
-static struct bounce {
-    size_t n_rows; /* under way, and one more while others are started */
-    bool is_put, has_failed;
-} bounces[SHMEMI_STAGING_SLOTS_MAX];
+#include <errno.h>
 
-static void end_row(struct bounce *bounce, bool has_failed)
+/* A transfer. The batch has its operations, of all slots, and their first error. */
+struct bounce {
+    const struct shmemi_ucx_target *target;
+    struct shmemi_ucx_batch batch;
+    int rc; /* of what could not be started */
+};
+
+/* A slot's operations. Under the initiator lock. */
+static struct bounce_rows {
+    struct bounce *bounce;
+    size_t under_way; /* and one more while others are started */
+    bool is_put;
+} rows_of[SHMEMI_STAGING_SLOTS_MAX];
+
+/* The slot is settled after a failure, too: a failed slot would mean that the owner has failed, and said why. The transfer
+ * returns the error. */
+static void end_row(struct bounce_rows *rows)
 {
-    bounce->has_failed |= has_failed;
-    if (--bounce->n_rows)
+    if (--rows->under_way)
         return;
     shmemi_ucx.initiator_has_piece = true;
-    shmemi_request_settle((uint16_t)(bounce - bounces), bounce->has_failed ? SHMEMI_SLOT_FAILED
-                                                        : bounce->is_put   ? SHMEMI_SLOT_FREE
-                                                                           : SHMEMI_SLOT_DONE);
+    shmemi_request_settle((uint16_t)(rows - rows_of), rows->is_put ? SHMEMI_SLOT_FREE : SHMEMI_SLOT_DONE);
 }
 
 static void on_row(void *request, ucs_status_t status, void *user_data)
 {
+    struct bounce_rows *rows = user_data;
+    struct bounce *bounce = rows->bounce;
     ucp_request_free(request);
-    if (status != UCS_OK)
-        shmemi_debug("network (UCX): a piece of a transfer: %s", ucs_status_string(status));
-    end_row(user_data, status != UCS_OK);
+    end_row(rows);
+    shmemi_ucx_batch_done(&bounce->batch, status);
 }
 
 /* Start the transfer of these bytes of a slot. */
-static int start_row(struct bounce *bounce, const struct shmemi_ucx_target *target, char *bytes, size_t nbytes,
-                     size_t offset)
+static int start_row(struct bounce_rows *rows, char *bytes, size_t nbytes, size_t offset)
 {
+    struct bounce *bounce = rows->bounce;
+    const struct shmemi_ucx_target *target = bounce->target;
     const uint64_t peer = target->address + offset;
-    ucp_request_param_t param = shmemi_ucx_param(bounce);
+    ucp_request_param_t param = shmemi_ucx_param(rows);
     param.cb.send = on_row;
-    ucs_status_ptr_t request = bounce->is_put ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
-                                              : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
-    if (UCS_PTR_IS_ERR(request))
-        return shmemi_ucx_report(UCS_PTR_STATUS(request), bounce->is_put ? "put" : "get");
-    bounce->n_rows += request != NULL;
-    return 0;
+    shmemi_ucx_batch_limit(&bounce->batch);
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_ensure_open(target);
+    if (!rc) {
+        ucs_status_ptr_t request = rows->is_put
+                                       ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
+                                       : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
+        rc = shmemi_ucx_batch_add(&bounce->batch, request, rows->is_put ? "put" : "get");
+        rows->under_way += !rc && request;
+    }
+    pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
 }
 
 /* Rows without gaps are one. */
-static int start_rows(struct bounce *bounce, const struct shmemi_ucx_target *target,
-                      const struct shmemi_request *request)
+static int start_rows(struct bounce_rows *of_slot, const struct shmemi_request *request)
 {
     const bool is_dense = request->rows == 1 || request->pitch == request->width;
     const size_t rows = is_dense ? 1 : request->rows,
@@ -63,49 +78,58 @@ static int start_rows(struct bounce *bounce, const struct shmemi_ucx_target *tar
     char *bytes = shmemi_staging_slot(request->slot);
     int rc = 0;
     for (size_t row = 0; row < rows && !rc; row++)
-        rc = start_row(bounce, target, bytes + row * width, width, request->offset + row * request->pitch);
+        rc = start_row(of_slot, bytes + row * width, width, request->offset + row * request->pitch);
     return rc;
 }
 
-/* Rows of a few words are written by the owner, where UCX would not write them whole (store.c). What fails after some rows
- * have been started fails the slot, as soon as these are complete. */
+/* The slot remains the caller's if an earlier one has failed. Otherwise it is settled when those of its rows that could be
+ * started are complete. */
 static int bounce_send(const struct shmemi_view *view, const struct shmemi_request *request)
 {
-    const struct shmemi_ucx_target *target = view->data;
-    struct bounce *bounce = &bounces[request->slot];
-    const bool is_put = request->type == SHMEMI_REQUEST_PUT;
-    if (is_put && target->stores && request->width <= SHMEMI_UCX_STORE_MAX)
-        return shmemi_link_ucx.send(view, request);
+    struct bounce *bounce = view->data;
+    struct bounce_rows *rows = &rows_of[request->slot];
+    const bool has_failed = atomic_load_explicit(&bounce->batch.status, memory_order_relaxed);
+    if (bounce->rc || has_failed)
+        return -EIO;
+    *rows = (struct bounce_rows){.bounce = bounce, .under_way = 1, .is_put = request->type == SHMEMI_REQUEST_PUT};
+    bounce->rc = start_rows(rows, request);
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    int rc = shmemi_ucx_ensure_open(target);
-    if (!rc) {
-        *bounce = (struct bounce){.n_rows = 1, .is_put = is_put};
-        end_row(bounce, start_rows(bounce, target, request));
-    }
+    end_row(rows);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
-    return rc;
+    return 0;
 }
 
 static const struct shmemi_link bounce_link = {.needs_slots = true, .send = bounce_send};
 
-int shmemi_ucx_bounce(const struct shmemi_transfer *transfer)
+/* Through a context of its own: its slots are settled when its operations are complete, and nobody else waits for them. */
+static int bounce_in_pieces(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
 {
+    struct bounce bounce = {.target = target};
+    struct shmemi_context own = {0};
     struct shmemi_view view = *transfer->view;
     struct shmemi_transfer now = *transfer;
     view.link = &bounce_link;
+    view.data = &bounce;
     now.view = &view;
-    now.is_blocking = true; /* so that no request is sent after the return, when this view is gone */
-    shmemi_node_pin_staging(transfer->mine.memory);
+    now.context = &own;
     int rc = shmemi_staged_in_pieces(&now, shmemi_piece_choose_bounce(shmemi_transfer_bytes(transfer)));
+    rc = shmemi_ucx_finish(bounce.rc ? bounce.rc : rc, &bounce.batch);
     if (transfer->is_put)
         shmemi_ucx_note_pending(transfer->context);
-    if (rc)
-        shmemi_ucx_end_if_lost(UCS_ERR_IO_ERROR);
     return rc;
+}
+
+/* Rows of a few words are written by the owner, where UCX would not write them whole (store.c). */
+int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target)
+{
+    shmemi_node_pin_own_staging(transfer->mine.memory);
+    if (transfer->is_put && target->stores && transfer->shape.width <= SHMEMI_UCX_STORE_MAX)
+        return shmemi_staged_put(transfer);
+    return bounce_in_pieces(transfer, target);
 }
 
 void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory)
 {
     shmemi_ucx_prepare_staging();
-    shmemi_node_pin_staging(memory);
+    shmemi_node_pin_own_staging(memory);
 }

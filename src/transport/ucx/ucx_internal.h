@@ -316,7 +316,7 @@ enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
 
 /* A transfer with memory that UCX does not reach, blocking or not: it is complete on return, at the peer at quiet. The
  * target of its view is ready. */
-int shmemi_ucx_bounce(const struct shmemi_transfer *transfer);
+int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target);
 
 /* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */
 

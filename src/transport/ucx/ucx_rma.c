@@ -263,7 +263,7 @@ static int transfer_now(const struct shmemi_transfer *transfer)
         return rc;
     if (is_reached(transfer))
         return transfer_directly(transfer, target);
-    return transfer->shape.layer ? shmemi_by_layers(transfer_now, transfer, 0) : shmemi_ucx_bounce(transfer);
+    return transfer->shape.layer ? shmemi_by_layers(transfer_now, transfer, 0) : shmemi_ucx_bounce(transfer, target);
 }
 
 /* Leave the bytes to quiet. -ENOTSUP: this has to be done now. */
