@@ -100,6 +100,18 @@ static size_t end_of(size_t at, size_t pitch, const struct shmemi_shape *shape)
     return at + (shape->rows - 1) * pitch + shape->width;
 }
 
+/* The call may return before all has arrived, on another device even after some of it has been read there. */
+static void fill_dest(const struct pair *pair, size_t end)
+{
+    enum { LOOKS = 1000 };
+    int looks = 0;
+    USE(cuda.cuMemcpyHtoD(pair->dest.address, dest_bytes, end));
+    do
+        USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end));
+    while (memcmp(found, dest_bytes, end) && ++looks < LOOKS);
+    CHECK(looks < LOOKS);
+}
+
 static void check_way(const struct way *way, const struct pair *pair, const struct layout *layout)
 {
     const struct shmemi_shape *shape = &layout->shape;
@@ -108,8 +120,7 @@ static void check_way(const struct way *way, const struct pair *pair, const stru
     size_t i = 0;
     dest.address += layout->dest_at;
     source.address += layout->source_at;
-    USE(cuda.cuMemcpyHtoD(pair->dest.address, dest_bytes, end));
-    USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end)); /* otherwise the end of the copy may not have arrived yet */
+    fill_dest(pair, end);
     int rc = way->copy(&dest, &source, shape);
     USE(cuda.cuMemcpyDtoH(found, pair->dest.address, end));
     while (i < end && found[i] == expected[i])
