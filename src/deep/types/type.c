@@ -341,12 +341,13 @@ static void count_ids(void)
             table.n_ids = entry->first_id + (uint32_t)entry->type.n_links;
 }
 
-static int destroy(struct shmemi_type_entry *entry)
+static int destroy(const struct shmemi_type *type)
 {
-    if (!shmemi_type_exists(&entry->type) || !entry->created) {
+    if (!shmemi_type_exists(type) || !shmemi_type_entry(type)->created) {
         shmemi_error("shmemx_type_destroy: there is no such type, or it has been destroyed");
         return -EINVAL;
     }
+    struct shmemi_type_entry *entry = shmemi_type_entry(type);
     if (entry->is_predefined) {
         shmemi_error("shmemx_type_destroy: type %s is predefined", entry->type.name);
         return -EPERM;
@@ -364,7 +365,7 @@ static int destroy(struct shmemi_type_entry *entry)
 int shmemi_type_destroy(const struct shmemi_type *type)
 {
     shmemi_type_table_lock();
-    int rc = destroy(shmemi_type_entry(type));
+    int rc = destroy(type);
     shmemi_type_table_unlock();
     return rc;
 }
