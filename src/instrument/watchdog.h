@@ -13,7 +13,7 @@
 /* Reports what has waited for too long, at this time; false when nothing waits any more. */
 typedef bool shmemi_watchdog_look(uint64_t now);
 
-/* Something waits: the thread calls the function now and a few times a second, until it has returned false. False:
+/* Something waits: the thread calls the function soon, and every SHMEMI_WATCHDOG_LOOK_NS until it has returned false. False:
  * there is no such thread; a warning says so of `what`, unless that is NULL. */
 bool shmemi_watchdog_call(shmemi_watchdog_look *look, const char *what);
 

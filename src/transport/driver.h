@@ -4,7 +4,7 @@
  *
  * For each (region, PE) the drivers are offered the share in the order of their table, and the first whose attach
  * accepts it serves the view from then on. Afterwards a driver decides only by the transfer at hand whether it carries that out
- * itself or leaves it to the owner, as a request; cma.c alone, which says why, also by the PE. Operations return 0
+ * itself or leaves it to the owner, as a request; cma.c and ucx/gdr.c, which say why, also by the PE. Operations return 0
  * or -errno and log errors themselves. Any thread may call any of them. Every member of struct shmemi_driver is filled
  * in, except for those that are called optional here.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests: what a PE asks of the service thread of another PE, for memory that it cannot reach itself.
+ * Requests: what a PE asks of the service thread of another PE, for memory that it cannot reach itself,
+ * or that the owner reaches sooner (is_left_to_owner in driver.h).
  *
  * A request travels over a link: the ring in the node's shared memory, or UCX active messages. Its payload is dense
  * (rows without gaps), at most one staging chunk long, and lies in a staging slot of the origin; up to

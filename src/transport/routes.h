@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which route mapped memory takes: the table, for tools that print it and tests that check it, and a record of slow
- * routes that the user could avoid.
+ * Which route mapped memory can be expected to take, for tools that print it and tests that check it (drivers/table.c
+ * decides), and a record of slow routes that the user could avoid.
  */
 #ifndef SHMEMI_ROUTES_H
 #define SHMEMI_ROUTES_H

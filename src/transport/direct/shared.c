@@ -3,8 +3,8 @@
  * Driver "shared": objects of other PEs on the very GPU that this PE uses, which their processes use in turns (no MPS). A
  * copy within the GPU waits for the turn of its process, 0.15 ms with two of them on an H100 or H200 that both are active,
  * and 10 us where the other is idle. Its copy engines serve all processes at once, and they are all that a request needs:
- * some 20 us at 8 B, 80 at 1 MiB. So short transfers between memory of that GPU are requests to the owner. Longer ones cost
- * more than the turn; they, and whatever has its other side in host memory, are direct.
+ * some 20 us at 8 B, 80 at 1 MiB. So short transfers between memory of that GPU are requests to the owner. Requests for
+ * longer ones take longer than the turn; they, and whatever has its other side in host memory, are direct.
  */
 #include "transport/direct/direct.h"
 
