@@ -29,7 +29,7 @@
 #include <string.h>
 
 static char cause[SHMEMI_CAUSE_BYTES + 64];
-static bool heap_is_pinned[SHMEMI_MEMTYPES];
+static bool host_memory_is_pinned[SHMEMI_MEMTYPES];
 
 const char *shmemi_map_cause(void)
 {
@@ -195,10 +195,10 @@ static int agree(struct attempt *attempt)
  * between them and the GPU faster. If it fails, copies are only slower. */
 static void pin_host_memory(const struct shmemi_memory *memory)
 {
-    shmemi_node_pin_staging(memory);
-    if (!memory->pinning || heap_is_pinned[memory->type])
+    if (!memory->pinning || host_memory_is_pinned[memory->type])
         return;
-    heap_is_pinned[memory->type] = true;
+    host_memory_is_pinned[memory->type] = true;
+    shmemi_node_pin_staging(memory);
     memory->pinning->pin((void *)shmemi_window.base, shmemi_window.heap_size);
     shmemi_prepared_pin();
 }
@@ -389,5 +389,5 @@ void shmemi_map_close(void)
     free_areas();
     shmemi_node_unpin_staging();
     shmemi_memory_unpin((void *)shmemi_window.base, shmemi_window.heap_size);
-    memset(heap_is_pinned, 0, sizeof heap_is_pinned);
+    memset(host_memory_is_pinned, 0, sizeof host_memory_is_pinned);
 }

@@ -174,22 +174,24 @@ int shmemi_node_join(uint64_t handout)
     return rc;
 }
 
-/* Of this PE, for each kind of memory: each transfer asks. A second thread that pins waits inside pin for the first, and
+/* Of this PE, for each kind of memory: each transfer asks. What was refused once is not tried again: that would take long in
+ * each transfer, and for ever while a kernel waits for it. A second thread that pins waits inside pin for the first, and
  * finds its work done. */
-static atomic_bool own_staging_is_pinned[SHMEMI_MEMTYPES];
+static atomic_bool own_staging_is_tried[SHMEMI_MEMTYPES];
 
 void shmemi_node_pin_own_staging(const struct shmemi_memory *memory)
 {
-    atomic_bool *is_pinned = &own_staging_is_pinned[memory->type];
-    if (memory->pinning && !atomic_load_explicit(is_pinned, memory_order_acquire) &&
-        !memory->pinning->pin(shmemi_node_staging(shmemi_job.node_rank), shmemi_node.staging_size))
-        atomic_store_explicit(is_pinned, true, memory_order_release);
+    atomic_bool *is_tried = &own_staging_is_tried[memory->type];
+    if (!memory->pinning || atomic_load_explicit(is_tried, memory_order_acquire))
+        return;
+    memory->pinning->pin(shmemi_node_staging(shmemi_job.node_rank), shmemi_node.staging_size);
+    atomic_store_explicit(is_tried, true, memory_order_release);
 }
 
 /* One range for each PE, as this PE's may be page-locked before. */
 void shmemi_node_pin_staging(const struct shmemi_memory *memory)
 {
-    for (int rank = 0; memory->pinning && rank < shmemi_job.node_n_pes; rank++)
+    for (int rank = 0; rank < shmemi_job.node_n_pes; rank++)
         memory->pinning->pin(shmemi_node_staging(rank), shmemi_node.staging_size);
 }
 
@@ -198,7 +200,7 @@ void shmemi_node_unpin_staging(void)
     for (int rank = 0; rank < shmemi_job.node_n_pes; rank++)
         shmemi_memory_unpin(shmemi_node_staging(rank), shmemi_node.staging_size);
     for (int type = 0; type < SHMEMI_MEMTYPES; type++)
-        atomic_store(&own_staging_is_pinned[type], false);
+        atomic_store(&own_staging_is_tried[type], false);
 }
 
 int shmemi_node_map_heap(void *address)

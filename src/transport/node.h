@@ -87,8 +87,8 @@ int shmemi_node_join(uint64_t handout);
 void shmemi_node_leave(void);
 
 /* Page-lock the staging area of this PE, or those of all PEs of the node, for a kind of memory: copies between them and
- * the GPU are faster then. What is page-locked already stays so; what has failed is tried again by the next call. And the
- * reverse, for all kinds. */
+ * the GPU are faster then. What is page-locked already stays so. The first is tried once for each kind and may be called
+ * by any thread before each transfer; the second is for one thread. And the reverse, for all kinds. */
 void shmemi_node_pin_own_staging(const struct shmemi_memory *memory);
 void shmemi_node_pin_staging(const struct shmemi_memory *memory);
 void shmemi_node_unpin_staging(void);

@@ -38,7 +38,7 @@ static inline bool would_await_slice(size_t nbytes)
     return nbytes > 1 && nbytes < SHORT_WRITE && !shmemi_gpu_kernels_may_wait();
 }
 
-/* ---- Host memory ----------------------------------------------------------------------------------------------------- */
+/* ---- Host memory ------------------------------------------------------------------------------------------------- */
 
 static inline int copy_host_once(const struct shmemi_place *dest, const struct shmemi_place *source, size_t nbytes,
                                  void *stream)

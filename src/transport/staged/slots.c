@@ -366,7 +366,8 @@ unsigned shmemi_slots_await(struct shmemi_context *context)
             shmemi_progress(&spins); /* in each turn, since that may be what moves the bytes */
         }
     }
-    return atomic_exchange_explicit(&context->requests_failed, 0, memory_order_relaxed);
+    const bool has_failed = atomic_load_explicit(&context->requests_failed, memory_order_relaxed);
+    return has_failed ? atomic_exchange_explicit(&context->requests_failed, 0, memory_order_relaxed) : 0;
 }
 
 int shmemi_slots_complete(struct shmemi_context *context)
