@@ -26,21 +26,32 @@ def from_pkg_config(variable):
         return ""
 
 
+def is_ours(directory):
+    """Other libraries have a shmem.h, and some a shmemx.h, but not this."""
+    return os.path.exists(os.path.join(directory, "shmemx_annotate.h"))
+
+
 def from_oshcc(option):
-    """The last directory that oshcc passes with -I or -L."""
+    """The last directory that oshcc passes with -I or -L, if that is MapSHMEM's oshcc, and not another library's."""
     if not shutil.which("oshcc"):
         return ""
-    shown = subprocess.run(["oshcc", "-show", "x.c"], check=True, capture_output=True, text=True).stdout.split()
+    shown = subprocess.run(["oshcc", "-show", "x.c"], check=False, capture_output=True, text=True).stdout.split()
     found = [word[2:] for word in shown if word.startswith(option)]
-    return found[-1] if found else ""
+    return found[-1] if found and any(is_ours(word[2:]) for word in shown if word.startswith("-I")) else ""
 
 
 def find(variable, option):
-    """A list of one directory; of none if there is no MapSHMEM, which sdist does not need."""
+    """A list of one directory. sdist and the metadata do not need it, so that a build without it ends only when it
+    compiles."""
     found = os.environ.get("MAPSHMEM_" + variable.upper()) or from_pkg_config(variable) or from_oshcc(option)
-    if not found:
-        sys.stderr.write("mapshmem: found no MapSHMEM: put oshcc into the PATH or mapshmem.pc into PKG_CONFIG_PATH\n")
     return [found] if found else []
+
+
+def missing():
+    """The line for a build that has found no MapSHMEM."""
+    other = shutil.which("oshcc")
+    return "mapshmem: found no MapSHMEM: put its bin folder first in the PATH, or mapshmem.pc into PKG_CONFIG_PATH" + (
+        f"; {other}, the first oshcc in the PATH, belongs to another library" if other else "")
 
 
 def run_path(directories):

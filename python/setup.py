@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the wheel: extension modules in C, for all versions of Python from 3.9 on (the limited API)."""
 
+import atexit
 import os
 import re
+import shutil
 import sys
+import tempfile
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
@@ -18,6 +22,15 @@ except ImportError:  # of older versions of setuptools
         from wheel.bdist_wheel import bdist_wheel
     except ImportError:
         bdist_wheel = object  # no wheels can be made, but the package can
+
+
+class BuildExtension(build_ext):
+    """One line instead of the compiler's page where there is no MapSHMEM."""
+
+    def run(self):
+        if not build_native.libdir:
+            sys.exit(build_native.missing())
+        super().run()
 
 
 class StableWheel(bdist_wheel):
@@ -33,6 +46,16 @@ def version():
         return re.search(r'__version__ = "(.*)"', file.read()).group(1)
 
 
+def outside_of_tree():
+    """What is made on the way to a wheel is no part of the sources, and goes when the build ends."""
+    folder = tempfile.mkdtemp(prefix="mapshmem-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return {"build": {"build_base": folder}, "egg_info": {"egg_base": folder}}
+
+
+commands = {"build_ext": BuildExtension}
+if bdist_wheel is not object:
+    commands["bdist_wheel"] = StableWheel
 quick = Extension("mapshmem._quick", ["quick.c"], depends=["checked.h"], py_limited_api=True, **build_native.options)
 setup(version=version(), ext_modules=[quick], cffi_modules=["build_native.py:ffibuilder"],
-      cmdclass={} if bdist_wheel is object else {"bdist_wheel": StableWheel})
+      cmdclass=commands, options=outside_of_tree())
