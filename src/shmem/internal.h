@@ -22,6 +22,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 /* Begins the definition of a public routine: it defines pshmem_name, and shmem_name as a weak alias, which a profiling
  * tool can replace [10]. */
@@ -241,6 +242,45 @@ struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size
 /* Atomics and signals. *fetch_p, unless fetch_p is NULL, is the old value. */
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe);
+
+/* Drivers handle words of 4 and 8 bytes, so floating-point values are passed as their bits. */
+static inline uint64_t shmemi_bits_of(const void *value, size_t size)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, value, size);
+    return bits;
+}
+
+/* clang-format off */
+#define SHMEMI_BITS(value) shmemi_bits_of(&value, sizeof value)
+#define SHMEMI_AMO(OP, TYPE, OPERAND, COMPARE)                                                                         \
+    ((struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
+
+/* The atomic operations of all types. Whoever expands it has defined DEFINE_FETCHING(name, type, word, operation,
+ * parameters), for those that tell the old value, and DEFINE_POSTING(name, operation, parameters), on the word dest. */
+#define SHMEMI_FOR_ATOMICS()                                                                                           \
+    SHMEMI_FOR_XAMO_TYPES(SHMEMI_DEFINE_XAMO, )                                                                        \
+    SHMEMI_FOR_AMO_TYPES(SHMEMI_DEFINE_AMO, )                                                                          \
+    SHMEMI_FOR_BAMO_TYPES(SHMEMI_DEFINE_UPDATE, and, AND)                                                              \
+    SHMEMI_FOR_BAMO_TYPES(SHMEMI_DEFINE_UPDATE, or, OR)                                                                \
+    SHMEMI_FOR_BAMO_TYPES(SHMEMI_DEFINE_UPDATE, xor, XOR)
+#define SHMEMI_DEFINE_XAMO(NAME, TYPE, ...)                                                                            \
+    DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, (TYPE *)source, SHMEMI_AMO(FETCH, TYPE, 0, 0), const TYPE *source)      \
+    DEFINE_FETCHING(NAME##_atomic_swap, TYPE, dest, SHMEMI_AMO(SWAP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest,         \
+                    TYPE value)                                                                                        \
+    DEFINE_POSTING(NAME##_atomic_set, SHMEMI_AMO(SET, TYPE, SHMEMI_BITS(value), 0), TYPE *dest, TYPE value)
+#define SHMEMI_DEFINE_AMO(NAME, TYPE, ...)                                                                             \
+    DEFINE_FETCHING(NAME##_atomic_compare_swap, TYPE, dest,                                                            \
+                    SHMEMI_AMO(COMPARE_SWAP, TYPE, SHMEMI_BITS(value), SHMEMI_BITS(cond)), TYPE *dest, TYPE cond,      \
+                    TYPE value)                                                                                        \
+    DEFINE_FETCHING(NAME##_atomic_fetch_inc, TYPE, dest, SHMEMI_AMO(ADD, TYPE, 1, 0), TYPE *dest)                      \
+    DEFINE_POSTING(NAME##_atomic_inc, SHMEMI_AMO(ADD, TYPE, 1, 0), TYPE *dest)                                         \
+    SHMEMI_DEFINE_UPDATE(NAME, TYPE, add, ADD)
+#define SHMEMI_DEFINE_UPDATE(NAME, TYPE, verb, OP)                                                                     \
+    DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, SHMEMI_AMO(OP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest,   \
+                    TYPE value)                                                                                        \
+    DEFINE_POSTING(NAME##_atomic_##verb, SHMEMI_AMO(OP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest, TYPE value)
+/* clang-format on */
 
 struct shmemi_signal {
     uint64_t *address;
