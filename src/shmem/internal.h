@@ -196,15 +196,16 @@ static inline struct shmemi_transfer shmemi_linear_transfer(const char *routine,
                                     .is_blocking = false};
 }
 
-/* That of rows. */
-static inline struct shmemi_transfer shmemi_transfer_of(const char *routine, const void *symmetric, const void *local,
-                                                        const struct shmemi_shape *shape, int pe, bool is_put)
+/* That of rows. place_of: shmemi_local_place, or what finds the place of a local argument in its stead. */
+static inline struct shmemi_transfer
+shmemi_transfer_of(const char *routine, const void *symmetric, const void *local, const struct shmemi_shape *shape,
+                   int pe, bool is_put, struct shmemi_place (*place_of)(const char *, const void *, size_t))
 {
     struct shmemi_transfer transfer = {.routine = routine, .shape = *shape, .is_put = is_put};
     const size_t dest = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
     const size_t source = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
     transfer.view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &transfer.offset);
-    transfer.mine = shmemi_local_place(routine, local, is_put ? source : dest);
+    transfer.mine = place_of(routine, local, is_put ? source : dest);
     return transfer;
 }
 
@@ -225,15 +226,11 @@ static inline size_t shmemi_bytes_of(size_t nelems, size_t size)
     return __builtin_mul_overflow(nelems, size, &nbytes) ? SIZE_MAX : nbytes;
 }
 
-/* Transfers, of which the typed routines consist. They end the job on errors. */
-void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe);
-void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe);
-void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                    int pe);
-void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                    int pe);
+enum shmemi_rma_form { SHMEMI_GET_NBI, SHMEMI_PUT_NBI, SHMEMI_GET, SHMEMI_PUT }; /* bit 0: a put; bit 1: blocking */
+
+/* A contiguous transfer, as the typed routines make it. Ends the job on errors. */
+void shmemi_rma(enum shmemi_rma_form form, struct shmemi_context *context, const char *routine, void *dest,
+                const void *source, size_t nbytes, int pe);
 
 /* The shape of the elements of iput and iget; no rows if there are none. Ends the job if a stride is too short. */
 struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size_t nelems, ptrdiff_t dst,
@@ -294,6 +291,8 @@ struct shmemi_payload {
     size_t nbytes;
     bool is_blocking;
 };
+/* Is it SHMEM_SIGNAL_SET? Ends the job if it is not SHMEM_SIGNAL_ADD either. */
+bool shmemi_signal_is_set(const char *routine, int op);
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, const struct shmemi_payload *payload,
                        struct shmemi_signal signal, int pe);
 
