@@ -239,6 +239,8 @@ struct shmemi_memory {
     int (*open_object)(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
                        size_t reason_size);
     void (*close_object)(struct shmemi_allocation *allocation);
+    /* Optional. Whether this is a handle of the kind, which a program may take for an address. */
+    bool (*is_object)(const void *address);
 
     /* Optional. If operations on this memory are slower than they need be: a phrase that says why and what to do about
      * it; otherwise NULL. */
@@ -288,6 +290,8 @@ extern const struct shmemi_memory shmemi_memory_host;
 const struct shmemi_memory *shmemi_memory_of_type(int type);
 bool shmemi_memory_type_exists(int type);      /* is it an OSHM_MEMTYPE_*, whether opened or not? */
 const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
+bool shmemi_memory_is_built(int type);         /* has this build the kind of this type? */
+bool shmemi_memory_is_unmapped(const void *address); /* is it memory or an object of a kind, as shmmap takes it? */
 const char *shmemi_memory_types(void);         /* all that a program can name: "OSHM_MEMTYPE_CUDA, ..." */
 
 const char *shmemi_memory_class_name(enum shmemi_memory_class class);

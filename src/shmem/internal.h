@@ -315,6 +315,10 @@ void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);
 bool shmemi_is_forked_child(void); /* of a PE, and no PE itself */
+
+/* memory/cpu_access.c: from now on a program that follows a mapped address with the CPU is told so before it is killed. */
+void shmemi_cpu_access_watch(void);
+void shmemi_cpu_access_unwatch(void);
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
 /* The barrier of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more

@@ -110,6 +110,9 @@ void shmemi_region_remove(struct shmemi_region *region);
 /* Visit all regions by ascending number until visit returns false. No region may be added or removed meanwhile. */
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument);
 
+/* Whether a part of this object is mapped already. */
+bool shmemi_region_is_mapped(const struct shmemi_allocation *allocation, size_t size);
+
 /* The region with this number, or NULL, for a request of another PE. No region is removed until this one is given back,
  * which any thread may do. */
 struct shmemi_region *shmemi_region_borrow(uint32_t id);

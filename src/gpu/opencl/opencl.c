@@ -99,6 +99,12 @@ static void opencl_deallocate(void *object)
     free(object);
 }
 
+static bool opencl_is_object(const void *address)
+{
+    uintptr_t table;
+    return !shmemi_opencl_peek(address, &table) && shmemi_opencl_is_dispatch(table);
+}
+
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 /* OpenCL has no command for atomic operations. */
@@ -140,6 +146,7 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .deallocate = opencl_deallocate,
     .open_object = shmemi_opencl_open_object,
     .close_object = shmemi_opencl_close_object,
+    .is_object = opencl_is_object,
     .copy = shmemi_opencl_copy,
     .copy_start = shmemi_opencl_copy_start,
     .event_test = shmemi_opencl_event_test,

@@ -178,6 +178,7 @@ static int open_library(void)
 
 static void close_library(void)
 {
+    shmemi_cpu_access_unwatch();
     shmemi_teams_close();
     shmemi_streams_close();
     shmemi_device_close();
@@ -300,6 +301,7 @@ static int initialize(int thread_level)
     library.depth = 1;
     library.thread_level = thread_level;
     watch_process();
+    shmemi_cpu_access_watch();
     shmemi_sync_world();
     shmemi_presence_tell(SHMEMI_TAKES_PART);
     shmemi_init_ends();
