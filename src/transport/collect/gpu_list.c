@@ -336,14 +336,6 @@ int shmemi_gpu_list_copy_then_amo(struct shmemi_context *context, const struct s
 int shmemi_gpu_list_flush(struct shmemi_context *context)
 {
     lock(context);
-    int rc = start(context);
-    unlock(context);
-    return rc;
-}
-
-int shmemi_gpu_list_deliver(struct shmemi_context *context)
-{
-    lock(context);
     int rc = start(context), failed = shmemi_held_take_failure(&context->lists.held);
     unlock(context);
     return rc ? rc : failed;

@@ -65,7 +65,7 @@ static int announce(int node, int kind, int round, uint64_t number)
         .offset = (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
         .amo = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number},
     };
-    return shmemi_issue_amo(&exchange.context, &set, NULL);
+    return shmemi_issue_amo(&exchange.context, &set, NULL, true);
 }
 
 struct leader_wait {
