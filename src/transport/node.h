@@ -58,7 +58,7 @@ struct shmemi_node_header {
     _Atomic uint64_t pulse_sent;  /* when a PE of the node sent the last sign of life (ucx/pulse.c) */
     _Atomic uint32_t is_cut_off;  /* a PE of the node has found that another host is lost */
     _Atomic uint32_t is_given_up; /* a PE of the node ends the job (shmemi_node_end_first) */
-    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had met all others */
+    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had seen all others come */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived;         /* PEs in the present barrier */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;           /* barriers completed */
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* a result that the leader publishes to all */

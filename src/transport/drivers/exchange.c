@@ -101,7 +101,7 @@ static void await(int kind, int round, uint64_t number)
     while (!has_come(kind, round, number))
         if (shmemi_progress(&spins) && shmemi_has_ended(&lookout, exchange.view_of(wait.pe)) &&
             !has_come(kind, round, number))
-            shmemi_refuse_to_meet(wait.pe);
+            shmemi_end_missing_in_call(wait.pe);
     shmemi_call_end(&wait.call);
 }
 

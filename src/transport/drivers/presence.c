@@ -41,7 +41,7 @@ static void look_in_barrier(void)
 {
     for (int rank = 0; rank < shmemi_job.node_n_pes && !shmemi_is_ending(); rank++)
         if (shmemi_has_ended_here(rank) && !shmemi_node_has_come(rank))
-            shmemi_refuse_to_meet(shmemi_job.node_pes[rank]);
+            shmemi_end_missing_in_call(shmemi_job.node_pes[rank]);
 }
 
 void shmemi_presence_tell(enum shmemi_presence presence)
@@ -123,7 +123,7 @@ static bool has_finalized(int pe)
 }
 
 /* In the words of SHMEM_CHECK (shmem/check/compare.c), which names the lower PE first. */
-void shmemi_refuse_to_meet(int pe)
+void shmemi_end_missing_in_call(int pe)
 {
     static const char calls[] = "%s: PE %d calls it, but PE %d of the same team calls %s",
                       finalize[] = "shmem_finalize";
@@ -137,7 +137,7 @@ void shmemi_refuse_to_meet(int pe)
     shmemi_fatal("%s: PE %d calls it, but PE %d of the same team has ended its program", routine, me, pe);
 }
 
-void shmemi_refuse_to_queue(int pe)
+void shmemi_end_missing_in_lock(int pe)
 {
     shmemi_node_end_first();
     shmemi_fatal("%s: PE %d waits for the lock, but PE %d has it and %s", routine_here(), shmemi_job.pe, pe,
