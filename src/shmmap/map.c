@@ -55,33 +55,6 @@ static void note_refusal(struct attempt *attempt, int reason, const char *text)
              shmemi_memory_type_name(attempt->type), attempt->object, attempt->size, text);
 }
 
-struct overlap {
-    const struct shmemi_allocation *allocation;
-    size_t size;
-    const struct shmemi_region *found;
-};
-
-static bool overlaps(struct shmemi_region *region, void *argument)
-{
-    struct overlap *overlap = argument;
-    const struct shmemi_allocation *a = overlap->allocation, *b = &region->allocation;
-    bool has_ids = a->buffer_id && b->buffer_id;
-    if (region->id < SHMEMI_REGION_FIRST_MAPPED || a->place.memory != b->place.memory ||
-        (has_ids && a->buffer_id != b->buffer_id))
-        return true;
-    uintptr_t first = a->place.address, other = b->place.address;
-    if (first < other + region->size && other < first + overlap->size)
-        overlap->found = region;
-    return !overlap->found;
-}
-
-static bool is_mapped(const struct shmemi_allocation *allocation, size_t size)
-{
-    struct overlap overlap = {allocation, size, NULL};
-    shmemi_region_for_each(overlaps, &overlap);
-    return overlap.found;
-}
-
 static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
@@ -92,7 +65,12 @@ static void validate(struct attempt *attempt)
     }
     attempt->memory = shmemi_memory_of_type(attempt->type);
     if (!attempt->memory) {
-        note_refusal(attempt, -ENODEV, "this build or machine has no support for that type");
+        const char *name = shmemi_memory_type_name(attempt->type);
+        snprintf(reason, sizeof reason,
+                 shmemi_memory_is_built(attempt->type) ? "this machine has no %s driver or device (see oshinfo)"
+                                                       : "this build of the library has no %s (see oshinfo)",
+                 name);
+        note_refusal(attempt, -ENODEV, reason);
         return;
     }
     if (attempt->size == 0) {
@@ -114,7 +92,7 @@ static void validate(struct attempt *attempt)
     region->place = region->allocation.place;
     region->size = attempt->size;
     attempt->region = region;
-    if (is_mapped(&region->allocation, region->size))
+    if (shmemi_region_is_mapped(&region->allocation, region->size))
         note_refusal(attempt, -EEXIST, "it is already mapped");
 }
 
@@ -163,6 +141,25 @@ static bool may_meet(const struct shmemi_region *region)
     return streams->commands->may_meet(&region->place);
 }
 
+/* The first PE with this signature, which says so as it would refuse. Called by all PEs. */
+static int pe_with(const struct attempt *attempt, uint64_t wanted)
+{
+    struct shmemi_verdict verdict = {.pe = signature(attempt) == wanted ? shmemi_job.pe : INT_MAX};
+    return shmemi_exchange_agree(&verdict) ? -1 : verdict.pe;
+}
+
+static int refuse_difference(const struct attempt *attempt, const struct shmemi_verdict *verdict)
+{
+    const int least_pe = pe_with(attempt, verdict->least), most_pe = pe_with(attempt, verdict->most);
+    const char *least_type = shmemi_memory_type_name(verdict->least & 3);
+    const char *most_type = shmemi_memory_type_name(verdict->most & 3);
+    snprintf(cause, sizeof cause, "size or type differs: %s, %zu bytes on PE %d, but %s, %zu bytes on PE %d", most_type,
+             (size_t)(verdict->most >> 2), most_pe, least_type, (size_t)(verdict->least >> 2), least_pe);
+    if (shmemi_job.pe == 0)
+        log_refusal(attempt, cause);
+    return -EINVAL;
+}
+
 static int agree(struct attempt *attempt)
 {
     enum { DIRECT = 1, MEETS = 2 };
@@ -179,13 +176,8 @@ static int agree(struct attempt *attempt)
             log_refusal(attempt, verdict.cause);
         return verdict.reason;
     }
-    if (verdict.least != verdict.most) {
-        snprintf(cause, sizeof cause, "size or type differs between PEs: %zu to %zu bytes",
-                 (size_t)(verdict.least >> 2), (size_t)(verdict.most >> 2));
-        if (shmemi_job.pe == 0)
-            log_refusal(attempt, cause);
-        return -EINVAL;
-    }
+    if (verdict.least != verdict.most)
+        return refuse_difference(attempt, &verdict);
     attempt->region->is_reached_directly = verdict.common & DIRECT;
     attempt->region->is_met_at = verdict.common & MEETS;
     return 0;
@@ -276,8 +268,8 @@ static void attach(struct attempt *attempt)
         export_object(attempt, &share, &descriptors);
     if (!rc)
         expose(attempt);
-    if (attempt->memory->agents)
-        attempt->memory->agents->find(&region->place, &share.agent);
+    if (attempt->memory->atomic_units)
+        attempt->memory->atomic_units->find(&region->place, &share.atomic_unit);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
     shmemi_descriptors_close(&descriptors);
     judge_routes(attempt, rc);

@@ -25,6 +25,8 @@
 struct shmemi_driver;
 struct shmemi_link;
 
+#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX
+
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
     const struct shmemi_driver *driver;
@@ -33,10 +35,11 @@ struct shmemi_view {
     void *data;                     /* private to the driver */
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
-    bool by_agent;                  /* this process can use the memory's agent for atomic operations (gpu/list.h) */
+    bool by_agent;                  /* this process can use the memory's unit for atomic operations (gpu/list.h) */
     bool in_turns;                  /* several PEs use the device of this PE's copy in turns (gpu/memory.h) */
     uint32_t region;                /* number of the region, the same on every PE */
     int pe;
+    _Atomic uint64_t owner_base; /* the copy's address as its owner sees it, once it was needed (shmmap/owner_base.c) */
 };
 
 /* What a PE tells the other PEs of its node about its copy of a region. */
@@ -46,7 +49,7 @@ struct shmemi_share {
     uint64_t token_address; /* where the owner keeps the job key, so that its pid can be verified */
     int32_t pid;
     int32_t exported; /* the handle is valid */
-    struct shmemi_agent agent;
+    struct shmemi_atomic_unit atomic_unit;
     struct shmemi_memory_handle handle;
     struct shmemi_mailbox_label label; /* of the mailbox that sends and receives file descriptors */
     /* Filled in by the PE that attaches. */

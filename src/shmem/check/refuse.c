@@ -2,7 +2,10 @@
  *
  * Says what is wrong with an argument, in one line that names the routine, and ends the job.
  */
+#define _GNU_SOURCE
 #include "shmem/internal.h"
+
+#include <pthread.h>
 
 static const char *place_name(const struct shmemi_region *region)
 {
@@ -15,6 +18,31 @@ static const char *place_name(const struct shmemi_region *region)
 static bool is_library_memory(const void *address)
 {
     return (uintptr_t)address - shmemi_window.base < shmemi_window.heap_size && !shmemi_region_of(address);
+}
+
+static bool is_on_stack(const void *address)
+{
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (!pthread_getattr_np(pthread_self(), &attributes)) {
+        pthread_attr_getstack(&attributes, &lowest, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    return (uintptr_t)address - (uintptr_t)lowest < size;
+}
+
+/* What the address is instead of a symmetric one, and what to do. */
+static const char *what_it_is(const void *address)
+{
+    if (is_on_stack(address))
+        return "it is a local variable; declare it static, or allocate it by shmem_malloc";
+    if (shmemi_memory_is_unmapped(address))
+        return "it is GPU memory that is not mapped; shmmap it, and pass the address that shmmap returns";
+    if (shmemi_is_outside(address))
+        return "it lies neither in the symmetric heap nor in static data nor in a mapped object; shmem_malloc allocates "
+               "symmetric memory, shmmap maps GPU memory";
+    return "nothing is mapped there";
 }
 
 static _Noreturn void refuse_end(const char *routine, const char *what, const void *address, size_t nbytes)
@@ -32,9 +60,7 @@ void shmemi_refuse_target(const char *routine, const void *address, size_t nbyte
     if (is_library_memory(address))
         shmemi_fatal("%s: %p lies in the part of the symmetric heap that belongs to the library", routine, address);
     if (!shmemi_region_of(address))
-        shmemi_fatal("%s: %p is not a symmetric address: it lies neither in the symmetric heap nor in static data nor "
-                     "in a mapped object",
-                     routine, address);
+        shmemi_fatal("%s: %p is not a symmetric address: %s", routine, address, what_it_is(address));
     refuse_end(routine, "", address, nbytes);
 }
 
