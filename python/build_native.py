@@ -5,7 +5,8 @@ Pointers are void * for Python, so that any buffer can be passed; the C compiler
 shmem.h, and checks the rest. cffi lets other Python threads run while a routine does.
 
 Where MapSHMEM is, in this order: MAPSHMEM_INCLUDEDIR and MAPSHMEM_LIBDIR (a library that is not installed, as for oshcc),
-pkg-config, the oshcc of the PATH. MAPSHMEM_RUNPATH: where programs look for it, instead of there.
+pkg-config, the oshcc of the PATH. MAPSHMEM_RUNPATH: where programs look for it, instead of there. Other libraries of
+OpenSHMEM have an oshcc, too, which may be the first.
 """
 
 import os
@@ -26,32 +27,30 @@ def from_pkg_config(variable):
         return ""
 
 
-def is_ours(directory):
-    """Other libraries have a shmem.h, and some a shmemx.h, but not this."""
-    return os.path.exists(os.path.join(directory, "shmemx_annotate.h"))
-
-
 def from_oshcc(option):
-    """The last directory that oshcc passes with -I or -L, if that is MapSHMEM's oshcc, and not another library's."""
+    """The last directory that oshcc passes with -I or -L."""
     if not shutil.which("oshcc"):
         return ""
-    shown = subprocess.run(["oshcc", "-show", "x.c"], check=False, capture_output=True, text=True).stdout.split()
+    shown = subprocess.run(["oshcc", "-show", "x.c"], check=True, capture_output=True, text=True).stdout.split()
     found = [word[2:] for word in shown if word.startswith(option)]
-    return found[-1] if found and any(is_ours(word[2:]) for word in shown if word.startswith("-I")) else ""
+    return found[-1] if found else ""
 
 
 def find(variable, option):
-    """A list of one directory. sdist and the metadata do not need it, so that a build without it ends only when it
-    compiles."""
+    """A list of one directory; of none if there is no MapSHMEM, which sdist does not need."""
     found = os.environ.get("MAPSHMEM_" + variable.upper()) or from_pkg_config(variable) or from_oshcc(option)
     return [found] if found else []
 
 
-def missing():
-    """The line for a build that has found no MapSHMEM."""
-    other = shutil.which("oshcc")
-    return "mapshmem: found no MapSHMEM: put its bin folder first in the PATH, or mapshmem.pc into PKG_CONFIG_PATH" + (
-        f"; {other}, the first oshcc in the PATH, belongs to another library" if other else "")
+def what_is_missing():
+    """One line, if no extension module can be built; nothing if one can."""
+    remedy = "put MapSHMEM's oshcc first into the PATH, or its mapshmem.pc into PKG_CONFIG_PATH"
+    if not includedir or not libdir:
+        return "mapshmem: found no MapSHMEM: " + remedy
+    if not os.path.isdir(os.path.join(includedir[0], "mapshmem")):  # headers that no other library has
+        return "mapshmem: {} is not of MapSHMEM (oshcc is {}): {}".format(
+            includedir[0], shutil.which("oshcc") or "not in the PATH", remedy)
+    return ""
 
 
 def run_path(directories):
@@ -336,8 +335,9 @@ static uintptr_t mapshmem_py_managed(void *managed, int is_versioned, int *conti
 """
 
 libdir = find("libdir", "-L")
+includedir = find("includedir", "-I")
 here = os.path.dirname(os.path.abspath(__file__))
-options = {"include_dirs": [here] + find("includedir", "-I"), "library_dirs": libdir, "libraries": ["mapshmem"],
+options = {"include_dirs": [here] + includedir, "library_dirs": libdir, "libraries": ["mapshmem"],
            "runtime_library_dirs": run_path(libdir)}
 ffibuilder = FFI()
 ffibuilder.cdef(declarations())

@@ -276,8 +276,8 @@ static void attach(struct attempt *attempt)
         export_object(attempt, &share, &descriptors);
     if (!rc)
         expose(attempt);
-    if (attempt->memory->agents)
-        attempt->memory->agents->find(&region->place, &share.agent);
+    if (attempt->memory->atomic_units)
+        attempt->memory->atomic_units->find(&region->place, &share.atomic_unit);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
     shmemi_descriptors_close(&descriptors);
     judge_routes(attempt, rc);

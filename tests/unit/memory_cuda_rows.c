@@ -209,6 +209,7 @@ static void check_refusals(const struct pair *pair)
     CHECK(shmemi_gpu_rows_enqueue(&pair->dest, &pair->source, &overlapping, stream) == -ENOTSUP);
     const struct shmemi_shape one_row = shmemi_shape_linear(64); /* as copies in graphs are */
     CHECK(!shmemi_gpu_rows_enqueue(&pair->dest, &pair->source, &one_row, stream));
+    USE(shmemi_cuda.cuStreamSynchronize(stream)); /* otherwise it may write into what the next check compares */
 }
 
 /* When all lists are in use, only its stream shows the end of a kernel. */

@@ -8,14 +8,9 @@
 
 #include <stdatomic.h>
 
-static void copy_plain(void *dest, const void *source, size_t nbytes)
+void shmemi_streaming_copy(void *dest, const void *source, size_t nbytes)
 {
     shmemi_copy_words(dest, source, nbytes);
-}
-
-shmemi_streaming_copy_t shmemi_streaming_copy(void)
-{
-    return copy_plain;
 }
 
 void shmemi_pause(void)
