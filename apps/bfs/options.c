@@ -85,6 +85,7 @@ FLAG_OPTION(take_direction, direction_optimising)
 FLAG_OPTION(take_verify, verify)
 FLAG_OPTION(take_csv, csv)
 FLAG_OPTION(take_memory, memory)
+FLAG_OPTION(take_searches, searches)
 FLAG_OPTION(take_help, help)
 FLAG_OPTION(take_version, version)
 REAL_OPTION(take_alpha, alpha)
@@ -174,6 +175,7 @@ static const struct line {
     {0, "verify", NULL, take_verify, "check each search by the rules of Graph500; status 1 if one is broken"},
     {0, "threads", "N", take_threads, "that build and check on each PE (the cores that it may use)"},
     {0, "memory", NULL, take_memory, "say what the search needs, and stop"},
+    {0, "searches", NULL, take_searches, "print a line for each search as well"},
     {0, "csv", NULL, take_csv, "print comma-separated values"},
     {0, "inject-error", "RULE", take_inject_error, NULL},
     {0, "version", NULL, take_version, "print the version"},

@@ -94,7 +94,7 @@ void report_search(const struct variant *variant, const struct result *result)
 {
     if (shmem_my_pe() != 0)
         return;
-    if (!variant->opt->csv)
+    if (variant->opt->searches && !variant->opt->csv)
         print_search(variant, result);
     if (result->verdict.checked && !result->verdict.valid)
         explain_failure(variant, result);
