@@ -17,7 +17,7 @@ COLUMNS = ("suite", "program", "arguments", "memory", "pes", "size", "operation"
 SHOWN_SIZES = ("8", "4096", "65536", "1048576")
 DASHED = ("naive", "raw copy")  # of the programs themselves: what a transfer could be, and what it replaces
 TEXTS = {"us": svgplot.time_text, "ms": lambda ms: svgplot.time_text(1e3 * ms), "s": lambda s: svgplot.time_text(1e6 * s),
-         "KiB": lambda size: svgplot.size_text(1024 * size), "1/s": svgplot.number_text, "%": svgplot.percent_text}
+         "KiB": lambda size: svgplot.size_text(1024 * size), "1/s": svgplot.rate_text, "%": svgplot.percent_text}
 
 # What is too close to tell. With repeated runs: two programs whose runs overlap. A single run says nothing of its
 # noise, so there two figures must differ by this factor.
@@ -165,7 +165,7 @@ def ratio_cell(results, line, by_peer, peer):
 
 
 def compared(results, peers, only_shown):
-    """Rows of a table: what, ours, and each peer with its ratio."""
+    """Rows of a table: what, ours, the ratios to the peers, which matter most, and the peers' figures."""
     rows = []
     for (case, subject, metric, unit), by_peer in results.lines().items():
         if only_shown and (subject.isdecimal() and subject not in SHOWN_SIZES or metric == "bandwidth"):
@@ -173,8 +173,8 @@ def compared(results, peers, only_shown):
         line = (case, subject, metric, unit)
         ours = by_peer.get(results.ours)
         row = [case.program.name, case.memory, case.pes, case.subject_text(subject), metric, figure_cell(unit, ours)]
-        for peer in peers:
-            row += [figure_cell(unit, by_peer.get(peer)), ratio_cell(results, line, by_peer, peer)]
+        row += [ratio_cell(results, line, by_peer, peer) for peer in peers]
+        row += [figure_cell(unit, by_peer.get(peer)) for peer in peers]
         rows.append(row)
     return rows
 
@@ -193,8 +193,7 @@ def tables(results):
         part.cases = results.cases
         peers = [peer for peer in every if any(key[4] == peer for key in part.values)]
         titles = ["program", "memory", "PEs", "size", "what", results.ours]
-        for peer in peers:
-            titles += [peer, "ratio to " + peer]
+        titles += ["ratio to " + peer for peer in peers] + peers
         shown, complete = compared(part, peers, True), compared(part, peers, False)
         parts += [htmlpage.heading(suite), htmlpage.table(titles, shown, suite)]
         if len(complete) > len(shown):

@@ -167,11 +167,12 @@ def ideal(rows):
 
 
 def panels_of(rows):
-    """The panels of one program and mode, none without figures."""
-    if not any("rate" in row for row in rows):
+    """The panels of one program and mode, none without figures. What is too small to tell has no point in any of them."""
+    told = [row for row in rows if "rate" in row and "efficiency_percent" in row["told"]]
+    if not told:
         return []
     pes = {"x_text": lambda n: "%d" % n, "y_log": False, "y_most": 100, "y_text": svgplot.percent_text}
-    return [svgplot.Lines("%s by PEs" % rows[0]["rate_unit"], {**series(rows, "rate"), "no loss": ideal(rows)},
+    return [svgplot.Lines("%s by PEs" % rows[0]["rate_unit"], {**series(told, "rate"), "no loss": ideal(told)},
                           x_text=pes["x_text"], note="both axes logarithmic"),
             svgplot.Lines("efficiency by PEs", series(rows, "efficiency_percent"),
                           note=hidden(rows, "efficiency_percent"), **pes),

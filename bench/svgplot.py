@@ -52,6 +52,11 @@ def number_text(value):
     return scaled(value, ((1e9, "G"), (1e6, "M")))
 
 
+def rate_text(per_second):
+    """334000 as "334 k"."""
+    return scaled(per_second, ((1e9, "G"), (1e6, "M"), (1e3, "k")))
+
+
 def size_text(size):
     """Bytes: 65536 as "64 KiB"."""
     return scaled(size, ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))) if size >= 1 else f"{size:.4g} B"
