@@ -288,11 +288,11 @@ extern const struct shmemi_memory shmemi_memory_host;
 
 /* The kind with this OSHM_MEMTYPE_*, opened; NULL when this build or machine has none. */
 const struct shmemi_memory *shmemi_memory_of_type(int type);
-bool shmemi_memory_type_exists(int type);      /* is it an OSHM_MEMTYPE_*, whether opened or not? */
-const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
-bool shmemi_memory_is_built(int type);         /* has this build the kind of this type? */
+bool shmemi_memory_type_exists(int type);            /* is it an OSHM_MEMTYPE_*, whether opened or not? */
+const char *shmemi_memory_type_name(int type);       /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
+bool shmemi_memory_is_built(int type);               /* has this build the kind of this type? */
 bool shmemi_memory_is_unmapped(const void *address); /* is it memory or an object of a kind, as shmmap takes it? */
-const char *shmemi_memory_types(void);         /* all that a program can name: "OSHM_MEMTYPE_CUDA, ..." */
+const char *shmemi_memory_types(void);               /* all that a program can name: "OSHM_MEMTYPE_CUDA, ..." */
 
 const char *shmemi_memory_class_name(enum shmemi_memory_class class);
 /* Why other PEs cannot open memory of the class, and what to do; empty when they can. */

@@ -80,7 +80,8 @@ static void print_table(void)
         for (int relation = 0; relation < SHMEMI_RELATIONS; relation++)
             printf(" %-14s", shmemi_route_of((enum shmemi_memory_class) class, (enum shmemi_relation)relation));
     }
-    printf("\nvmm: memory of cuMemCreate, pool: of cudaMallocAsync; -private: other processes cannot open it. What the routes\n"
+    printf("\nvmm: memory of cuMemCreate, pool: of cudaMallocAsync; -private: other processes cannot open it. What the "
+           "routes\n"
            "are: man 7 shmem_routes\n");
     fflush(stdout);
 }

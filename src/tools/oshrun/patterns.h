@@ -28,7 +28,8 @@
     PATTERN(BOX_DAEMONS, "unable to reliably start one or more daemons")                                               \
     PATTERN(BOX_EXEC, "via the \"execve\".*Application name: +([^ ]+) +Error: +(.*[^ ]) *$")                           \
     PATTERN(BOX_EXEC_AGAIN, "unable to start the specified application as it encountered an error")                    \
-    PATTERN(BOX_BEGINS, "^((prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)|PRTE was unable)")\
+    PATTERN(BOX_BEGINS,                                                                                                \
+            "^((prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)|PRTE was unable)")            \
     /* of Slurm */                                                                                                     \
     PATTERN(SLURM_ENDING, "Job step aborted|STEP .* CANCELLED|: Terminating ")                                         \
     PATTERN(SLURM_LEFT, "Error handler invoked: .*:([0-9]+)\\]")                                                       \
