@@ -5,8 +5,10 @@
 #include "bootstrap/deadline.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/settings.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -47,4 +49,10 @@ int shmemi_init_seconds_left(void)
 bool shmemi_init_is_overdue(void)
 {
     return atomic_load_explicit(&begin, memory_order_relaxed) && shmemi_init_milliseconds_left() == 0;
+}
+
+int shmemi_init_is_over(const char *missing)
+{
+    shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)%s", shmemi_settings.timeout, missing);
+    return -ETIMEDOUT;
 }

@@ -57,8 +57,8 @@ struct shmemi_node_header {
     uint64_t size;                /* of the whole segment */
     _Atomic uint64_t pulse_sent;  /* when a PE of the node sent the last sign of life (ucx/pulse.c) */
     _Atomic uint32_t is_cut_off;  /* a PE of the node has found that another host is lost */
-    _Atomic uint32_t is_given_up; /* a PE of the node ends the job, because shmem_init takes too long */
-    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had met all others */
+    _Atomic uint32_t is_given_up; /* a PE of the node ends the job (shmemi_node_end_first) */
+    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had seen all others come */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived;         /* PEs in the present barrier */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;           /* barriers completed */
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* a result that the leader publishes to all */
@@ -131,6 +131,10 @@ void shmemi_node_barrier(void);
 
 /* Has a PE come to the barrier in which this PE is, or farther? */
 bool shmemi_node_has_come(int node_rank);
+
+/* Before this PE ends the job for a reason that other PEs of the node find out, too: the first one does it and says why, and
+ * the others leave it to that one for some seconds. */
+void shmemi_node_end_first(void);
 
 /* A PE of this node has gone, as a system call that touches it says. The launcher knows what became of it and ends the job;
  * this PE must not be the first to end, or it would be blamed. If the launcher does not, end the job and name that PE. */

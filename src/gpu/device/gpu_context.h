@@ -157,10 +157,12 @@ static inline int shmemi_gpu_enter_relaxed(const struct shmemi_gpu_context *cont
     return rc;
 }
 
-static inline void shmemi_gpu_leave_relaxed(const struct shmemi_gpu_entry *entry)
+/* Leave it, with the result of the command. */
+static inline int shmemi_gpu_leave_relaxed(const struct shmemi_gpu_entry *entry, int rc)
 {
     shmemi_gpu_restore(entry->mode);
     shmemi_gpu_leave(entry->pushed);
+    return rc;
 }
 
 /* Enter the context and find this thread's stream in it; -errno, with nothing entered. */

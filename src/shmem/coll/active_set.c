@@ -93,7 +93,7 @@ static int await_presence(struct agreement *agreement, int member)
     int rc = read_presence(agreement, wait.pe, &present);
     while (!rc && present != wanted) {
         if (has_ended)
-            shmemi_refuse_to_meet(wait.pe);
+            shmemi_end_missing_in_call(wait.pe);
         shmemi_progress(&spins);
         has_ended = shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, wait.pe));
         rc = read_presence(agreement, wait.pe, &present);

@@ -215,5 +215,4 @@ const struct shmemi_driver shmemi_driver_cma = {
     .detach = cma_detach,
     .transfer = cma_transfer,
     .amo = shmemi_staged_amo,
-    .amo_nbi = shmemi_staged_amo_nbi,
 };
