@@ -78,7 +78,7 @@ class Execution:
     fence of its thread, and one somewhere in each other thread: `barriers` says before which event."""
 
     def __init__(self, test, ways, barriers=()):
-        self.events, self.po, self.data, self.control, self.rmw = [], [], [], [], []
+        self.events, self.po, self.data, self.control, self.rmw, self.points = [], [], [], [], [], []
         used = {event.location for way in ways for event in way.events if event.location}
         for location in sorted(used):
             self.add(None, "W", location, test.init.get(location, 0), "relaxed")
@@ -93,8 +93,6 @@ class Execution:
                 self.barriers[point] |= 1 << call
         self.select()
 
-    points = ()
-
     def add(self, thread, kind, location, value, order):
         self.events.append((thread, kind, location, value, order))
         for relation in (self.po, self.data, self.control, self.rmw):
@@ -106,7 +104,7 @@ class Execution:
         for i, event in enumerate(way.events + [None]):
             if barrier == i:
                 at = self.add(way.thread, "F", None, 0, "seq_cst")
-                self.points = (*self.points, at)
+                self.points.append(at)
                 self.order_behind(before, at)
             if not event:
                 break
@@ -149,6 +147,10 @@ class Execution:
         result = compose(inverse(self.rf), self.co)
         return [row & ~(1 << a) for a, row in enumerate(result)]
 
+    def barriers_between(self):
+        """What comes before membarrier is ordered before what comes behind the barrier of another thread, and the reverse."""
+        return compose(compose(self.po, self.barriers), self.po)
+
     def is_coherent(self):
         """Each location by itself is as all models want it, and nothing comes between the two halves of an update."""
         fr = self.fr()
@@ -168,7 +170,7 @@ def armv8(x):
     rfi, every, po = x.internal(x.rf), x.everything, x.po
     observed = x.external(union(x.rf, x.co, x.fr()))
     dependent = union(x.data, restrict(x.control, every, x.writes), compose(x.data, rfi))
-    updates = sum(row for row in x.rmw)
+    updates = sum(x.rmw)
     atomic = union(x.rmw, restrict(restrict(rfi, updates, every), every, acquire))
     barriers = union(
         compose(restrict(po, every, full), po),
@@ -176,14 +178,6 @@ def armv8(x):
         restrict(po, release, acquire), restrict(po, acquire, every), restrict(po, every, release),
         restrict(po, every, full), restrict(po, full, every), x.barriers_between())
     return is_acyclic(union(observed, dependent, atomic, barriers))
-
-
-def barriers_between(x):
-    """What comes before membarrier is ordered before what comes behind the barrier of another thread, and the reverse."""
-    return compose(compose(x.po, x.barriers), x.po)
-
-
-Execution.barriers_between = barriers_between
 
 
 # ---- C11 -------------------------------------------------------------------------------------------------------------
@@ -195,21 +189,12 @@ def happens_before(x):
     acquire = x.mask(lambda thread, kind, l, v, order: kind in "RF" and order in ACQUIRES)
     fences = x.mask(lambda thread, kind, *_: kind == "F")
     everything = x.everything
-    sequence = restrict(closure_or_same(compose(x.rf, x.rmw)), x.writes & atomic, everything)
-    from_fence, to_fence = reflexive_part(restrict(x.po, fences, everything)), \
-        reflexive_part(restrict(x.po, everything, fences))
+    sequence = restrict(reflexive(closure(compose(x.rf, x.rmw))), x.writes & atomic, everything)
+    from_fence, to_fence = reflexive(restrict(x.po, fences, everything)), reflexive(restrict(x.po, everything, fences))
     read = restrict(compose(sequence, x.rf), everything, x.reads & atomic)
     synchronizes = restrict(compose(compose(from_fence, read), to_fence), release, acquire)
     first = [x.everything & ~x.init if x.init >> a & 1 else 0 for a in range(len(x.events))]
     return closure(union(x.po, synchronizes, first, x.barriers_between()))
-
-
-def closure_or_same(r):
-    return reflexive(closure(r))
-
-
-def reflexive_part(r):
-    return reflexive(r)
 
 
 def sequential(x, hb, eco):
