@@ -335,11 +335,13 @@ template <class UNIT> inline void store_plain(char *p, UNIT value)
     memcpy(p, &value, sizeof value);
 }
 
-/* CPUs keep their caches coherent. */
+/* CPUs keep their caches coherent; what the thread does next, it does after the load. */
 template <class UNIT> struct fresh {
     static UNIT load(const char *p)
     {
-        return load_plain<UNIT>(p);
+        const UNIT value = load_plain<UNIT>(p);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        return value;
     }
 };
 
