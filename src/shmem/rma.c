@@ -23,8 +23,7 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     if (!there)
         return false;
     shmemi_copy_bytes(is_put ? there : (char *)(uintptr_t)local, is_put ? local : there, nbytes);
-    if (!is_put)
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* before what the thread does next */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of a get: what the thread does next, it does after these loads */
     return true;
 }
 

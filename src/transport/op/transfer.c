@@ -25,8 +25,7 @@ int shmemi_op_transfer(const struct shmemi_transfer *transfer)
     if (transfer->routine)
         shmemi_call_begin(&call.call);
     rc = shmemi_issue(transfer);
-    if (transfer->is_blocking && !transfer->is_put)
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what the thread does next, it does after the driver's loads */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of a get: what the thread does next, it does after the driver's loads */
     if (transfer->routine)
         shmemi_call_end(&call.call);
     return rc;
