@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way */
+static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way; relaxed: a time alone */
 
 static int64_t now(void)
 {

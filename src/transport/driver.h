@@ -35,7 +35,7 @@ struct shmemi_view {
     void *data;                     /* private to the driver */
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
-    bool by_agent;                  /* this process can use the memory's unit for atomic operations (gpu/list.h) */
+    bool by_atomic_unit;            /* this process can use the memory's unit for atomic operations (gpu/list.h) */
     bool in_turns;                  /* PEs use this PE's device in turns, and the peer's, as is assumed */
     uint32_t region;                /* number of the region, the same on every PE */
     int pe;

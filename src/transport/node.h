@@ -35,7 +35,7 @@ struct shmemi_ring_entry {
 };
 
 struct shmemi_ring {
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer; relaxed: the entry has the order */
     SHMEMI_CACHE_ALIGNED uint64_t head;         /* used by the consumer only */
     struct shmemi_ring_entry entry[SHMEMI_RING_ENTRIES];
 };
@@ -47,7 +47,7 @@ struct shmemi_control {
     uint64_t doorbell; /* number of its name (doorbell.h) */
     /* This PE's requests without a slot that their owners have completed, by set. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
-    _Atomic uint32_t slotless_failed;
+    _Atomic uint32_t slotless_failed; /* relaxed: set before slotless_settled is raised by a release */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t slot_state[SHMEMI_STAGING_SLOTS_MAX];
     _Atomic uint32_t barriers; /* entered by this PE: shows those that wait in one who has not come */
 };

@@ -109,9 +109,9 @@ static int send_message(struct agreement *agreement, int member, int first_word,
     const int pe = pe_of(agreement, member);
     const size_t at = (size_t)first_word * sizeof *message;
     int rc = shmemi_copy_to(context, &agreement->sync, at, message, (size_t)n * sizeof *message, pe);
-    atomic_thread_fence(memory_order_release);
     if (!rc && shmemi_context_has_pending(context))
         rc = shmemi_drivers_fence(context);
+    atomic_thread_fence(memory_order_release); /* partner: shmemi_await_word */
     if (!rc)
         rc = shmemi_copy_to(context, &agreement->sync, at + (size_t)n * sizeof *message, &flag, sizeof flag, pe);
     return rc ? rc : shmemi_complete(context);

@@ -279,7 +279,7 @@ int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 
-/* ---- a part of the elements for each member (shmem/coll/levels/parts.c) ------------------------------------------ */
+/* ---- a part of the elements for each member (shmem/coll/levels/sliced.c) ----------------------------------------- */
 
 /* The slice of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
  * same line. */

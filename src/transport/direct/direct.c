@@ -74,7 +74,7 @@ int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_word_u
 {
     const struct shmemi_view *view = update->view;
     const struct shmemi_place word = shmemi_view_place(view, update->offset);
-    if (view->by_agent && !context->by_engines)
+    if (view->by_atomic_unit && !context->by_engines)
         return (fetch_p && is_blocking ? shmemi_gpu_list_amo_now : shmemi_gpu_list_amo)(context, &word, &update->amo,
                                                                                         fetch_p);
     if (view->pe == shmemi_job.pe)

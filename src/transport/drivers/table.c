@@ -58,7 +58,7 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
         if (rc == -ENOTSUP)
             continue;
         if (!rc) {
-            view->by_agent = reaches_unit(view, share, table[i]);
+            view->by_atomic_unit = reaches_unit(view, share, table[i]);
             serve(view, table[i]);
         }
         return rc;

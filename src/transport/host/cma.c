@@ -31,7 +31,7 @@ enum { NOT_ASKED, IS_OPEN, IS_REFUSED };
 struct cma_peer {
     pid_t pid;
     uint64_t address, job;
-    _Atomic int access; /* any thread may find it out */
+    _Atomic int access; /* any thread may find it out; relaxed: the rest was there before the view was */
 };
 
 static bool first_is_open; /* the first other PE of the node; while views are attached */

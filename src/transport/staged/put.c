@@ -22,7 +22,7 @@ struct signal {
 
 static struct signal signal_of(const struct shmemi_word_update *word, size_t parts)
 {
-    static atomic_uint serial;
+    static atomic_uint serial; /* relaxed: a number that no other put has */
     return (struct signal){word, atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed), (uint32_t)parts};
 }
 

@@ -6,9 +6,9 @@
  * A transfer is cut into pieces that fit a staging slot (pieces.h chooses their size). During a put, the owner
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
  * many requests under way as there are slots; the owner copies later pieces from the source while piece k travels, and
- * the origin copies piece k-1 to its destination. A put goes on in each turn with whatever can go on, and makes progress
- * when it has nothing to copy or to send, since the bytes are moved by the owner, or by the service thread. A get makes
- * progress in each turn, since that may be what moves the bytes.
+ * the origin copies piece k-1 to its destination. A put starts the copy of its next piece as soon as there is a slot, and
+ * makes progress while there is none, or while enough copies are under way: whichever thread makes progress sends what has
+ * been copied (slots.c). A get makes progress in each turn, since that may be what moves the bytes.
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"

@@ -61,7 +61,7 @@ static struct {
     struct shmemi_ucx_batch sends;
     struct expectation *first, **end; /* answers to be received, in the order of arrival */
     struct shmemi_ucx_receiving receiving;
-    atomic_uint unanswered;
+    atomic_uint unanswered; /* relaxed: nothing is read behind it */
 } origin;
 
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */

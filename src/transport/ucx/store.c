@@ -67,7 +67,7 @@ enum { BLOCK = 64, BLOCKS_MAX = 64 }; /* records are made in blocks; their numbe
 static struct {
     struct record *block[BLOCKS_MAX], *unused;
     uint32_t n_blocks;
-    _Atomic uint64_t issued; /* puts so far; others may read it */
+    _Atomic uint64_t issued; /* puts so far; others may read it; relaxed: a number alone */
 } origin;
 
 static struct shmemi_unused *unused_answers; /* under the service lock */

@@ -79,8 +79,8 @@ extern struct shmemi_ucx shmemi_ucx;
 
 /* A peer's copy of a region: view->data. Allocated by attach, filled in by the first operation. */
 struct shmemi_ucx_target {
-    atomic_bool ready;      /* the rest is valid */
-    atomic_bool by_request; /* gdr: not reached after all */
+    atomic_bool ready;      /* the rest is valid: stored by a release, behind which an acquire reads the rest */
+    atomic_bool by_request; /* gdr: not reached after all; relaxed, as is_native: an answer and nothing behind it */
     bool is_gdr;            /* the driver is gdr, not ucx */
     bool stores;            /* UCX would emulate puts: small ones are messages of our own (store.c) */
     uint32_t region;

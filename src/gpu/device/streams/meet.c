@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/pages.h"
 #include "base/tuning.h"
 
 #include <errno.h>
@@ -174,12 +175,10 @@ static struct shmemi_kernel_complaint *complaint;
 
 void shmemi_gpu_complaint_reserve(void)
 {
-    enum { PAGE = 4096 };
-    struct shmemi_kernel_complaint *made = complaint ? NULL : aligned_alloc(PAGE, PAGE);
+    struct shmemi_kernel_complaint *made = complaint ? NULL : shmemi_pages_allocate(sizeof *made);
     if (!made)
         return;
-    *made = (struct shmemi_kernel_complaint){0};
-    if (shmemi_gpu_pin(made, PAGE))
+    if (shmemi_gpu_pin(made, sizeof *made))
         free(made);
     else
         complaint = made;

@@ -56,6 +56,7 @@ struct line_wait {
     uint64_t number;
 };
 
+/* Relaxed: for a text, or after the acquire of the PE's presence. */
 static bool has_arrived(const struct shmemi_team *team, int rank, uint64_t number)
 {
     return atomic_load_explicit(arrival(team, rank, number), memory_order_relaxed) >= number;
