@@ -54,7 +54,7 @@ struct options {
     int inject_error;   /* break this rule, 1 to 5, so that the check must fail; 0: do not */
     int threads;        /* that build and check on each PE; 0: one for each of its cores   */
     bool memory;        /* print what is needed, and stop                            */
-    bool searches; /* a line for each, beside the summary */
+    bool searches;      /* a line for each, beside the summary */
     bool csv;
     bool help, version;
     char error[160]; /* what is wrong with the command line; empty if nothing     */
