@@ -28,7 +28,6 @@ __global__ void put_to_next(exchange *own, double *row, shmemx_device_view_t vie
 int main()
 {
     shmem_init();
-    if (!shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA)) shmem_global_exit(77); /* they would wait for ever */
     const int me = shmem_my_pe(), n = shmem_n_pes(), previous = (me + n - 1) % n;
     cudaSetDevice(shmemx_my_device(OSHM_MEMTYPE_CUDA));
     exchange *own;
@@ -40,6 +39,7 @@ int main()
     void *mapped = shmmap(own, sizeof *own, OSHM_MEMTYPE_CUDA);
     shmemx_device_view_t view;
     if (!mapped || shmemx_device_view(mapped, &view)) shmem_global_exit(1); /* a line on stderr has said why */
+    if (!shmemx_kernels_may_wait(OSHM_MEMTYPE_CUDA)) shmem_global_exit(77); /* they would wait for ever */
     shmem_barrier_all();
     put_to_next<<<1, 256>>>(own, row, view);
     cudaMemcpy(result, row, sizeof result, cudaMemcpyDefault);

@@ -46,10 +46,11 @@ AC_DEFUN([MAPSHMEM_CHECK_CUDA], [
            AS_IF([test -n "$NVCC_IN_PATH"],
                  [nvcc_real=`readlink -f "$NVCC_IN_PATH"`; cuda_dir=`dirname "$nvcc_real"`; cuda_dir=`dirname "$cuda_dir"`],
                  [cuda_dir=/usr/local/cuda])])
+    AS_CASE([$host_cpu], [aarch64], [cuda_target=sbsa-linux], [cuda_target=$host_cpu-linux])
     have_cuda=no
     CUDA_CPPFLAGS=
     AS_IF([test "x$with_cuda" != xno],
-          [for dir in "$cuda_dir/include" "$cuda_dir/targets/x86_64-linux/include"; do
+          [for dir in "$cuda_dir/include" "$cuda_dir/targets/$cuda_target/include"; do
                AS_IF([test $have_cuda = no && test -f "$dir/cuda.h"], [have_cuda=yes; CUDA_CPPFLAGS="-I$dir"])
            done])
     AS_IF([test $have_cuda = no && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
@@ -60,7 +61,7 @@ AC_DEFUN([MAPSHMEM_CHECK_CUDA], [
     # The runtime library is for examples in which kernels are launched by <<<>>>.
     CUDART_LIBS=
     AS_IF([test $have_cuda = yes],
-          [for dir in "$cuda_dir/lib64" "$cuda_dir/targets/x86_64-linux/lib" "$cuda_dir/lib"; do
+          [for dir in "$cuda_dir/lib64" "$cuda_dir/targets/$cuda_target/lib" "$cuda_dir/lib"; do
                AS_IF([test -z "$CUDART_LIBS" && test -f "$dir/libcudart_static.a"],
                      [CUDART_LIBS="$dir/libcudart_static.a -lstdc++ -lrt -ldl -lpthread"])
            done])

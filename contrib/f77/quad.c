@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reductions of REAL(16) for FORTRAN 77: of 128 bits on x86-64, where C's long double has 80, so that the C library has
- * no reduction for it. Each PE fetches the sources of all others and combines them, in the order of the PEs.
+ * Reductions of REAL(16) for FORTRAN 77, of 128 bits. C's long double has 80 on x86-64, so that the C library has no
+ * reduction for it there. Each PE fetches the sources of all others and combines them, in the order of the PEs.
  */
 #include "contrib/f77/f77.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef __float128 quad;
+typedef float quad __attribute__((mode(TF))); /* __float128 on x86-64, long double on 64-bit Arm */
 typedef quad operation(quad a, quad b);
 
 struct quad_set {

@@ -162,10 +162,13 @@ static enum shmemi_outcome find_pool(void)
 
 /* ---- What the addresses are -------------------------------------------------------------------------------------- */
 
+/* The driver either does not know the address, or, where it can tell of any host memory (HMM, coherent systems), calls it
+ * unregistered, which is type 0. */
 static bool is_pageable(uintptr_t address)
 {
-    CUmemorytype type;
-    return shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS;
+    CUmemorytype type = 0;
+    CUresult result = shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    return result != CUDA_SUCCESS || !type;
 }
 
 /* At its beginning and its end, at least; what is page-locked in between is copied as well as the rest. */

@@ -5,14 +5,13 @@
 #include "device/ring.h"
 
 #include "base/log.h"
+#include "base/system/pages.h"
 #include "instrument/watchdog.h"
 #include "transport/collect/hold_back.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PAGE = 4096 };
 
 _Atomic(struct shmemi_device_agent *) shmemi_device_agents;
 
@@ -23,18 +22,17 @@ static const size_t pieces_bytes = (size_t)SHMEMI_DEVICE_ENTRIES * SHMEMI_DEVICE
 
 static size_t block_bytes(void)
 {
-    return entries_bytes + slots_bytes + small_bytes + pieces_bytes + PAGE;
+    return entries_bytes + slots_bytes + small_bytes + pieces_bytes + sizeof(struct shmemi_device_progress);
 }
 
 /* Page-locked, and all 0. */
 static int make_block(struct shmemi_device_agent *agent)
 {
-    void *block = aligned_alloc(PAGE, block_bytes());
+    void *block = shmemi_pages_allocate(block_bytes());
     if (!block) {
         shmemi_error("no memory for %zu bytes, through which kernels reach other PEs", block_bytes());
         return -ENOMEM;
     }
-    memset(block, 0, block_bytes());
     int rc = agent->user.memory ? agent->user.memory->pinning->pin(block, block_bytes()) : 0;
     if (rc) {
         free(block);

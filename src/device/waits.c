@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/pages.h"
 #include "base/tuning.h"
 #include "instrument/watch.h"
 #include "instrument/watchdog.h"
@@ -21,7 +22,6 @@
 
 _Static_assert(sizeof(struct shmemi_device_wait) == 64, "each block writes a cache line of its own");
 
-enum { PAGE = 4096 };
 static const size_t places_bytes = SHMEMI_DEVICE_WAITS * sizeof(struct shmemi_device_wait);
 
 static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* from SHMEM_CMP_EQ = 1 on */
@@ -80,10 +80,9 @@ int shmemi_device_waits_open(struct shmemi_device_agent *agent)
 {
     if (!shmemi_watches_streams)
         return 0;
-    struct shmemi_device_wait *waits = aligned_alloc(PAGE, places_bytes);
+    struct shmemi_device_wait *waits = shmemi_pages_allocate(places_bytes);
     if (!waits)
         return shmemi_device_out_of_memory();
-    memset(waits, 0, places_bytes);
     int rc = agent->user.memory ? agent->user.memory->pinning->pin(waits, places_bytes) : 0;
     if (rc) {
         free(waits);

@@ -2,6 +2,7 @@
  *
  * Atomic memory operations [9.7].
  */
+#include "base/copy_bytes.h"
 #include "base/likely.h"
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
@@ -24,13 +25,21 @@ static void update_word(struct shmemi_context *context, const char *routine, con
     shmemi_call_end(&call.call);
 }
 
+/* By a CPU of this PE: never waits, and nothing is measured. */
+static void update_mapped(char *word, const struct shmemi_amo *amo, void *fetch_p)
+{
+    const uint64_t old = shmemi_amo_apply(word, amo);
+    if (fetch_p)
+        shmemi_copy_bytes(fetch_p, &old, amo->size);
+}
+
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe)
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    if (shmemi_likely(view->mapped != NULL)) { /* never waits, and nothing is measured */
-        shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
+    if (shmemi_likely(view->mapped != NULL)) {
+        update_mapped(view->mapped + offset, amo, fetch_p);
         return;
     }
     const struct shmemi_place old = shmemi_place_host(fetch_p);
@@ -46,7 +55,7 @@ static void amo_nbi(struct shmemi_context *context, const char *routine, void *d
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
     struct shmemi_place place = shmemi_local_place(routine, fetch_p, amo->size);
     if (shmemi_likely(view->mapped && place.memory == &shmemi_memory_host)) {
-        shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
+        update_mapped(view->mapped + offset, amo, fetch_p);
         return;
     }
     shmemi_check_thread(routine, context);

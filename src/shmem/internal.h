@@ -321,7 +321,7 @@ void shmemi_cpu_access_watch(void);
 void shmemi_cpu_access_unwatch(void);
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
-/* The meeting of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more
+/* The barrier of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more
  * than a barrier if no PE measures. Returns 0, or logs an error and returns -errno. */
 int shmemi_report(enum shmemi_presence presence);
 /* The level of thread support that the program was granted: SHMEM_THREAD_*. */

@@ -23,6 +23,7 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     if (!there)
         return false;
     shmemi_copy_bytes(is_put ? there : (char *)(uintptr_t)local, is_put ? local : there, nbytes);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of a get: what the thread does next, it does after these loads */
     return true;
 }
 
@@ -66,10 +67,13 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
     const char *there = NULL;
     if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (way.is_host || shmemi_is_host_short(dest))))
         there = shmemi_mapped_short(source, pe);
-    if (shmemi_likely(there != NULL))
-        shmemi_copy_bytes(dest, there, nbytes);
-    else
+    if (shmemi_unlikely(there == NULL)) {
         go_long_way(dest, source, nbytes, pe, context, routine, way.form);
+        return;
+    }
+    shmemi_copy_bytes(dest, there, nbytes);
+    if (way.form == SHMEMI_GET)
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what the thread does next, it does after these loads */
 }
 
 static const struct long_way put_way = {SHMEMI_PUT, false}, get_way = {SHMEMI_GET, false},

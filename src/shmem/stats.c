@@ -104,7 +104,7 @@ static void print_kernels(FILE *out, const struct summary *summary)
 static void print_summary(FILE *out, const char *of, const struct summary *summary)
 {
     fprintf(out, "MapSHMEM statistics of %s\n%-12s %-11s %12s %16s %41s %10s\n", of, "", "", "", "",
-            "microseconds of a PE", "while at it");
+            "microseconds that a PE spent in them", "");
     fprintf(out, "%-12s %-11s %12s %16s %13s %13s %13s %10s\n", "route", "operation", "count", "bytes", "least", "mean",
             "most", "MB/s");
     print_transfers(out, summary);
@@ -119,8 +119,11 @@ static void print_summary(FILE *out, const char *of, const struct summary *summa
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
 }
 
+/* Without those that would show nothing but 0.0. */
 static void print_row(FILE *out, const char *name, double least, double sum, double most, int n_pes)
 {
+    if (most < 0.05)
+        return;
     fprintf(out, "  %-52s %13.1f %13.1f %13.1f\n", name, least, sum / n_pes, most);
 }
 

@@ -44,20 +44,28 @@ struct attempt {
     const struct shmemi_memory *memory;
     struct shmemi_region *region;
     struct shmemi_verdict verdict;
-    bool is_for_library; /* the program need not know what becomes of it */
+    bool is_silent; /* the program need not be told of a refusal */
 };
 
 static void note_refusal(struct attempt *attempt, int reason, const char *text)
 {
     attempt->verdict.pe = shmemi_job.pe;
     attempt->verdict.reason = reason;
-    snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s %p, %zu bytes: %s",
-             shmemi_memory_type_name(attempt->type), attempt->object, attempt->size, text);
+    if (reason == -ECANCELED)
+        snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s", text);
+    else
+        snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s %p, %zu bytes: %s",
+                 shmemi_memory_type_name(attempt->type), attempt->object, attempt->size, text);
 }
 
 static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
+    if (!attempt->object && !attempt->size && !attempt->type) {
+        attempt->is_silent = true;
+        note_refusal(attempt, -ECANCELED, "it has nothing to map");
+        return;
+    }
     if (!shmemi_memory_type_exists(attempt->type)) {
         snprintf(reason, sizeof reason, "the type is none of %s", shmemi_memory_types());
         note_refusal(attempt, -EINVAL, reason);
@@ -114,7 +122,7 @@ static bool reaches_directly(const struct shmemi_region *region)
 
 static void log_refusal(const struct attempt *attempt, const char *text)
 {
-    shmemi_log(attempt->is_for_library ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "shmmap refused: %s", text);
+    shmemi_log(attempt->is_silent ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "shmmap refused: %s", text);
 }
 
 /* Where GPUs meet: memory of the library beside the first object at which they may, and mapped like that. */
@@ -268,8 +276,8 @@ static void attach(struct attempt *attempt)
         export_object(attempt, &share, &descriptors);
     if (!rc)
         expose(attempt);
-    if (attempt->memory->agents)
-        attempt->memory->agents->find(&region->place, &share.agent);
+    if (attempt->memory->atomic_units)
+        attempt->memory->atomic_units->find(&region->place, &share.atomic_unit);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
     shmemi_descriptors_close(&descriptors);
     judge_routes(attempt, rc);
@@ -313,7 +321,7 @@ static void make_areas(const struct shmemi_place *beside)
     struct attempt attempt = {.size = SHMEMI_MEETING_AREAS_BYTES,
                               .type = beside->memory->type,
                               .verdict = {.pe = INT_MAX},
-                              .is_for_library = true};
+                              .is_silent = true};
     int rc = commands->allocate(beside, attempt.size, &attempt.object);
     if (rc)
         note_refusal(&attempt, rc, "no memory for the areas in which GPUs meet");

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "shmmap/memory_use.h"
 
+#include "base/system/pages.h"
 #include "shmmap/symmetric.h"
 #include "transport/node.h"
 
@@ -18,7 +19,7 @@
 /* Bytes of the pages from an address on that are there. */
 static uint64_t touched(const char *address, size_t nbytes)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t page = shmemi_page_size();
     const uintptr_t begin = (uintptr_t)address / page * page, end = (uintptr_t)address + nbytes;
     const size_t n = (end - begin + page - 1) / page;
     unsigned char *is_there = nbytes ? malloc(n) : NULL;

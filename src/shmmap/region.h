@@ -48,8 +48,7 @@ struct shmemi_region {
     bool is_met_at;                      /* and kernels of all PEs may wait for each other, and be the library's */
 
     /* Private to views.c: */
-    struct shmemi_view *near;     /* of the PEs of this node, by node rank; this PE's own included */
-    _Atomic uint64_t *owner_base; /* their addresses of their own copies, once they were needed (owner_base.c) */
+    struct shmemi_view *near;               /* of the PEs of this node, by node rank; this PE's own included */
     _Atomic(struct shmemi_far_views *) far; /* of PEs of other nodes, once they were needed */
 };
 

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/system/memory_limit.h"
+#include "base/system/pages.h"
 #include "base/settings.h"
 #include "base/wake/interleave.h"
 #include "bootstrap/job.h"
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 static const uint64_t NODE_MAGIC = 0x6d61706e6f646531u; /* "mapnode1" */
-enum { HEAP_ALIGNMENT = 2 << 20, PAGE_ALIGNMENT = 4096 };
+enum { HEAP_ALIGNMENT = 2 << 20 };
 
 struct shmemi_node shmemi_node = {.fd = -1, .doorbell = -1};
 struct shmemi_staging shmemi_staging;
@@ -65,10 +66,10 @@ static void lay_out(size_t heap_size)
     size_t n = (size_t)shmemi_job.node_n_pes;
     node->heap_size = heap_size;
     size_t sets = shmemi_job.n_nodes > 1 ? 2 : 1;
-    node->staging_size = sets * shmemi_settings.staging_slots * round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
-    node->staging_offset = round_up(sizeof(struct shmemi_node_header) +
-                                        n * (sizeof(struct shmemi_control) + SHMEMI_RECORD_BYTES + sizeof(cpu_set_t)),
-                                    PAGE_ALIGNMENT);
+    node->staging_size = sets * shmemi_settings.staging_slots * shmemi_whole_pages(shmemi_settings.staging_chunk);
+    node->staging_offset =
+        shmemi_whole_pages(sizeof(struct shmemi_node_header) +
+                           n * (sizeof(struct shmemi_control) + SHMEMI_RECORD_BYTES + sizeof(cpu_set_t)));
     node->heap_offset = round_up(node->staging_offset + n * node->staging_size, HEAP_ALIGNMENT);
     node->size = node->heap_offset + n * heap_size;
 }
@@ -165,7 +166,7 @@ int shmemi_node_join(uint64_t handout)
         prepare_header();
     prepare_control(shmemi_node_control(shmemi_job.node_rank));
     *shmemi_node_binding(shmemi_job.node_rank) = shmemi_job.binding.own;
-    shmemi_staging.chunk = round_up(shmemi_settings.staging_chunk, PAGE_ALIGNMENT);
+    shmemi_staging.chunk = shmemi_whole_pages(shmemi_settings.staging_chunk);
     shmemi_staging.slots = (unsigned)shmemi_settings.staging_slots;
     shmemi_staging.memory = shmemi_node_staging(shmemi_job.node_rank);
     rc = is_lowest ? serve_segment() : 0;
@@ -227,6 +228,13 @@ void shmemi_node_leave(void)
         close(node->doorbell);
     shmemi_handout_close();
     *node = (struct shmemi_node){.fd = -1, .doorbell = -1};
+}
+
+void shmemi_node_end_first(void)
+{
+    enum { SECONDS_FOR_THE_FIRST = 5 };
+    if (shmemi_node.header && atomic_exchange(&shmemi_node.header->is_given_up, 1))
+        sleep(SECONDS_FOR_THE_FIRST);
 }
 
 void shmemi_node_end_lost(int pe)

@@ -283,6 +283,18 @@ static void check_threads(void)
 /* ---- Another library takes mmap over ----------------------------------------------------------------------------- */
 
 #ifdef __x86_64__
+struct jump {
+    uint8_t move[2], to[8], jump[2];
+};
+static const struct jump jump = {{0x48, 0xb8}, {0}, {0xff, 0xe0}}; /* mov rax, to; jmp rax */
+#else
+struct jump {
+    uint32_t load, jump;
+    uint8_t to[8];
+};
+static const struct jump jump = {0x58000050, 0xd61f0200, {0}}; /* ldr x16, to; br x16: of 64-bit Arm */
+#endif
+
 static void *other_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
     return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
@@ -291,23 +303,16 @@ static void *other_mmap(void *address, size_t length, int protection, int flags,
 /* The beginning of mmap becomes a jump, as by UCX and Open MPI. */
 static bool take_over(void)
 {
-    struct {
-        uint8_t move[2], to[8], jump[2];
-    } code = {{0x48, 0xb8}, {0}, {0xff, 0xe0}}; /* mov rax, to; jmp rax */
+    struct jump code = jump;
     void *target = (void *)other_mmap;
     char *place = dlsym(RTLD_DEFAULT, "mmap"), *page = place - (uintptr_t)place % PAGE;
     memcpy(code.to, &target, sizeof target);
     if (mprotect(page, 2 * (size_t)PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
         return false;
     memcpy(place, &code, sizeof code);
+    __builtin___clear_cache(place, place + sizeof code);
     return true;
 }
-#else
-static bool take_over(void)
-{
-    return false;
-}
-#endif
 
 static void check_taken_over(void)
 {
@@ -325,6 +330,10 @@ int main(void)
 {
     remember((char *)0x7f0000000000);
     CHECK(!shmemi_is_plain((char *)0x7f0000000000)); /* not open */
+    if (sysconf(_SC_PAGESIZE) != PAGE) {
+        printf("the kernel's pages are larger than those of the table: skipped\n");
+        return 77;
+    }
     if (shmemi_plain_open()) {
         printf("other libraries call another mmap: skipped\n");
         return 77;

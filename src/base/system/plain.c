@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "base/system/pages.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ static struct {
 static void *note_mapped(void *mapped, size_t length)
 {
     if (mapped != MAP_FAILED && atomic_load_explicit(&is_open, memory_order_relaxed))
-        shmemi_plain_forget(mapped, length);
+        shmemi_plain_forget(mapped, shmemi_whole_pages(length));
     return mapped;
 }
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 1 << 21, PAGE = 4096, BUFFER_DEFAULT = 1 << 20 };
+enum { ALIGNMENT = 1 << 21, UNIT = 4096, BUFFER_DEFAULT = 1 << 20 };
 
 /* Memory that is page-locked for some kinds. */
 struct locked {
@@ -41,7 +41,7 @@ static struct {
     pthread_mutex_t lock; /* protects memory */
     struct locked memory;
     atomic_uint locked_for; /* a copy of memory.tried that is read without the lock */
-    atomic_uint free;       /* a bit for each buffer */
+    atomic_uint free;       /* a bit for each buffer: given back by a release, taken by an acquire */
 } small = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ static int open_with(unsigned threads, const struct shmemi_copy_cores *cores)
 {
     struct shmemi_copy_pool *pool = &shared.pool;
     size_t chunk = shmemi_settings.copy_chunk ? shmemi_settings.copy_chunk : BUFFER_DEFAULT;
-    pool->buffer_size = (chunk + PAGE - 1) / PAGE * PAGE;
+    pool->buffer_size = (chunk + UNIT - 1) / UNIT * UNIT;
     pool->n_buffers = threads ? threads * SHMEMI_COPY_BUFFERS_PER_THREAD : SHMEMI_COPY_BUFFERS_ALONE;
     int rc = make(&shared.memory, pool->n_buffers * pool->buffer_size);
     if (rc)

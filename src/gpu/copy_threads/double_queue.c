@@ -23,7 +23,7 @@
 
 enum {
     BUFFERS_MAX = SHMEMI_COPY_BUFFERS_MAX,
-    PAGE = 4096,
+    UNIT = 4096,
     STACK = 256 << 10,
 };
 
@@ -42,7 +42,7 @@ struct shmemi_double_queue {
     char *buffers;
     pthread_t thread[SHMEMI_COPY_THREADS_MAX];
     unsigned sleeping; /* number of threads that sleep */
-    atomic_uint begun; /* number of copies begun so far */
+    atomic_uint begun; /* number of copies begun so far; relaxed: who sees it change takes the lock */
     bool caller_sleeps;
     bool closing;
 
@@ -98,7 +98,7 @@ static size_t piece_limit(const struct shmemi_double_queue *queue)
 {
     size_t left = queue->copy->nbytes - queue->assigned;
     size_t share = (queue->assigned < left ? queue->assigned : left) / (queue->is_alone ? 1 : queue->n_threads);
-    size_t limit = share / PAGE * PAGE;
+    size_t limit = share / UNIT * UNIT;
     if (limit < SHMEMI_COPY_PIECE_LEAST)
         limit = SHMEMI_COPY_PIECE_LEAST;
     return limit < queue->buffer_size ? limit : queue->buffer_size;

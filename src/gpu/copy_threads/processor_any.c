@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processors that have no file of their own: the C library copies.
+ * Processors that have no file of their own: plain copies.
  */
 #include "gpu/copy_threads/processor.h"
 

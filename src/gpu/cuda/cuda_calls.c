@@ -96,9 +96,15 @@ static int address_id(unsigned long long *id_p, uintptr_t address)
     return (int)shmemi_cuda.cuPointerGetAttribute(id_p, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
 }
 
+/* Coherent systems have such an address for any host memory. Kernels reach all of it there; what a stream does without a
+ * kernel may not, so it has to be page-locked. */
 static int address_on_device(uintptr_t *address_p, uintptr_t address)
 {
-    return (int)shmemi_cuda.cuPointerGetAttribute(address_p, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address);
+    CUmemorytype type = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {&type, address_p};
+    CUresult result = shmemi_cuda.cuPointerGetAttributes(2, attributes, values, (CUdeviceptr)address);
+    return result == CUDA_SUCCESS && type != CU_MEMORYTYPE_HOST ? CUDA_ERROR_INVALID_VALUE : (int)result;
 }
 
 static bool is_locked(const void *address)

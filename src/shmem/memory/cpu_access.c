@@ -14,13 +14,15 @@ static void tell(const char *address)
 {
     const struct shmemi_region *region = shmemi_region_of(address);
     if (!region)
-        shmemi_error("the program has used %p with the CPU: shmmap's addresses are there, but nothing is mapped at this one",
-                     (const void *)address);
+        shmemi_error(
+            "the program has used %p with the CPU: shmmap's addresses are there, but nothing is mapped at this one",
+            (const void *)address);
     else if (region->id >= SHMEMI_REGION_FIRST_MAPPED)
-        shmemi_error("the program has used %p with the CPU: byte %td of the %s memory that is mapped at %p (%zu bytes); this "
-                     "address is for communication only: copy by shmem_get, or use the GPU's own pointer or buffer",
-                     (const void *)address, address - region->base, region->place.memory->title, (void *)region->base,
-                     region->size);
+        shmemi_error(
+            "the program has used %p with the CPU: byte %td of the %s memory that is mapped at %p (%zu bytes); this "
+            "address is for communication only: copy by shmem_get, or use the GPU's own pointer or buffer",
+            (const void *)address, address - region->base, region->place.memory->title, (void *)region->base,
+            region->size);
 }
 
 /* Returning repeats the access, and so the signal, which then takes its usual way; one that was sent has to be sent again. */

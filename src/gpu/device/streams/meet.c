@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/pages.h"
 #include "base/tuning.h"
 
 #include <errno.h>
@@ -174,12 +175,10 @@ static struct shmemi_kernel_complaint *complaint;
 
 void shmemi_gpu_complaint_reserve(void)
 {
-    enum { PAGE = 4096 };
-    struct shmemi_kernel_complaint *made = complaint ? NULL : aligned_alloc(PAGE, PAGE);
+    struct shmemi_kernel_complaint *made = complaint ? NULL : shmemi_pages_allocate(sizeof *made);
     if (!made)
         return;
-    *made = (struct shmemi_kernel_complaint){0};
-    if (shmemi_gpu_pin(made, PAGE))
+    if (shmemi_gpu_pin(made, sizeof *made))
         free(made);
     else
         complaint = made;
@@ -308,11 +307,7 @@ static int meet_in(struct shmemi_gpu_context *context, const struct shmemi_strea
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(context, &entry);
-    if (rc)
-        return rc;
-    rc = meet(stream, meeting, extras);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, meet(stream, meeting, extras));
 }
 
 static int meet_by_detour(struct shmemi_gpu_context *there, const struct shmemi_stream *stream,
@@ -374,8 +369,7 @@ int shmemi_gpu_allocate(const struct shmemi_place *place, size_t nbytes, void **
     int rc = shmemi_gpu_enter_relaxed(place->object, &entry);
     if (rc)
         return rc;
-    rc = allocate(place->object, nbytes, &address);
-    shmemi_gpu_leave_relaxed(&entry);
+    rc = shmemi_gpu_leave_relaxed(&entry, allocate(place->object, nbytes, &address));
     *object_p = (void *)(uintptr_t)address;
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
 #include "base/log.h"
+#include "base/system/pages.h"
 #include "base/tuning.h"
 
 #include <errno.h>
@@ -44,8 +45,8 @@ static struct hold *free_holds;
 static int add_block(void)
 {
     struct hold_block *block = calloc(1, sizeof *block);
-    size_t size = HOLDS_PER_BLOCK * sizeof *block->words, page = 4096;
-    void *words = block ? aligned_alloc(page, (size + page - 1) / page * page) : NULL;
+    const size_t size = HOLDS_PER_BLOCK * sizeof *block->words;
+    void *words = block ? shmemi_pages_allocate(size) : NULL;
     int rc = words ? shmemi_gpu_pin(words, size) : -ENOMEM;
     if (rc) {
         free(words);
