@@ -19,7 +19,7 @@ except ImportError:
 class Mapshmem(AutotoolsPackage):
     """OpenSHMEM 1.6 library whose symmetric memory includes GPU memory that the program has allocated."""
 
-    homepage = "https://openshmem.org"
+    homepage = "https://www.openshmem.org"
     git = "file:///opt/src/mapshmem"
 
     license("BSD-3-Clause")
@@ -30,6 +30,7 @@ class Mapshmem(AutotoolsPackage):
     variant("opencl", default=True, description="OpenCL memory")
     variant("fortran", default=True, description="The Fortran module mapshmem, and oshfort")
     variant("mpi", default=False, description="Start-up by MPI, where the launcher has no PMIx")
+    variant("launcher", default=True, description="Open MPI, whose launcher oshrun calls outside of Slurm")
     variant("oshtypes", default=True, description="oshtypes: descriptions of types from debug information")
     variant("apps", default=True, description="Pictures of stencil2d, compressed graphs for bfs")
 
@@ -49,8 +50,15 @@ class Mapshmem(AutotoolsPackage):
     depends_on("cuda", when="+cuda")
     depends_on("opencl", when="+opencl")
     depends_on("mpi", when="+mpi")
+    depends_on("openmpi", type="run", when="+launcher")
     depends_on("elfutils@0.171:", when="+oshtypes")
     depends_on("libpng", when="+apps")
+
+    # They have the names of the compilers that they call, which while Spack builds are its own.
+    filter_compiler_wrappers("oshcc", "oshc++", "oshcxx", "oshfort", relative_root="bin")
+
+    # "make check" is for developers and takes an hour; with --test=root, first_program is tried instead.
+    build_time_test_callbacks = []
 
     def configure_args(self):
         args = self.enable_or_disable("opencl") + self.enable_or_disable("fortran")

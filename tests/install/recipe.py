@@ -59,7 +59,8 @@ def nothing(*_, **__):
 
 def main():
     spack = types.ModuleType("spack.package")
-    for name in ("version", "license", "run_after", "on_package_attributes", "working_dir", "Executable"):
+    for name in ("version", "license", "filter_compiler_wrappers", "run_after", "on_package_attributes", "working_dir",
+                 "Executable"):
         setattr(spack, name, nothing)
     spack.depends_on, spack.variant, spack.AutotoolsPackage = depends_on, variant, AutotoolsPackage
     sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), spack
