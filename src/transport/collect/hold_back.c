@@ -70,8 +70,6 @@ int shmemi_hold_back(const struct shmemi_transfer *transfer)
         sinks |= SHMEMI_SINK_BATCH;
     if (sinks & SHMEMI_SINK_LIST)
         rc = shmemi_gpu_list_take(transfer);
-    if (driver->is_left_to_owner && driver->is_left_to_owner(transfer))
-        sinks &= ~(unsigned)SHMEMI_SINK_ROWS; /* which would wait for the turn of this process */
     if (rc == -EAGAIN && sinks & (SHMEMI_SINK_BATCH | SHMEMI_SINK_ROWS))
         rc = take_puts(transfer, sinks);
     return rc;
