@@ -26,6 +26,11 @@ DEFAULTS = {
 }
 
 
+def figure(text, scale=1):
+    """A number times the scale; None where a program says "too small to tell" or "not measured"."""
+    return None if " " in text else scale * float(text)
+
+
 def read(app, output):
     """{name that the program prints: seconds, comm_seconds, rate, verified, ...} of all complete lines."""
     lines = output.splitlines()
@@ -34,7 +39,7 @@ def read(app, output):
     for row in csv.DictReader(lines[start:]):
         try:
             seconds = float(row["seconds"])
-            found[row["variant"]] = {"seconds": seconds, "comm_seconds": float(row["comm_seconds"]),
+            found[row["variant"]] = {"seconds": seconds, "comm_seconds": figure(row["comm_seconds"]),
                                      "verified": row["verified"], **app.rate(row, seconds)}
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
             continue
@@ -72,7 +77,7 @@ class Stencil2D:
     @staticmethod
     def rate(row, seconds):
         cells = int(row["rows"]) * int(row["cols"]) * int(row["iterations"])
-        return {"rate": cells / seconds, "alone_percent": 100 * float(row["kernel_alone_seconds"]) / seconds}
+        return {"rate": cells / seconds, "alone_percent": figure(row["kernel_alone_seconds"], 100 / seconds)}
 
 
 class Bfs:

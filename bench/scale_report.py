@@ -51,6 +51,11 @@ def steady(row):
     return row["seconds"] >= LEAST_SECONDS and row["spread_percent"] <= MOST_SPREAD
 
 
+def percent_of(part, whole):
+    """None stays: the program has not told the part."""
+    return None if part is None else 100 * part / whole
+
+
 def median_of(runs):
     """One row: the run in the middle by time, so that its figures belong together."""
     good = sorted((one for one in runs if one["status"] == "ok"), key=lambda one: one["seconds"])
@@ -59,7 +64,7 @@ def median_of(runs):
     if good:
         row.update(seconds_min=good[0]["seconds"], seconds_max=good[-1]["seconds"],
                    spread_percent=100 * (good[-1]["seconds"] - good[0]["seconds"]) / row["seconds"],
-                   comm_percent=100 * row["comm_seconds"] / row["seconds"])
+                   comm_percent=percent_of(row["comm_seconds"], row["seconds"]))
     bad = [one for one in runs if one["status"] == "failed"]
     return {**row, "status": "failed", "cause": bad[0]["cause"]} if bad else row
 
@@ -84,10 +89,10 @@ def told(row, base):
     """The names of the percentages that mean something. Efficiency stands on two rows."""
     if not steady(row):
         return []
-    names = ["comm_percent"]
+    names = ["comm_percent"] if row["comm_percent"] is not None else []
     if steady(base) and row["efficiency_percent"] <= MOST_EFFICIENCY:
         names.append("efficiency_percent")
-    if row.get("alone_percent", MOST_ALONE + 1) <= MOST_ALONE:
+    if (row.get("alone_percent") or MOST_ALONE + 1) <= MOST_ALONE:
         names.append("alone_percent")
     return names
 

@@ -5,7 +5,8 @@ Pointers are void * for Python, so that any buffer can be passed; the C compiler
 shmem.h, and checks the rest. cffi lets other Python threads run while a routine does.
 
 Where MapSHMEM is, in this order: MAPSHMEM_INCLUDEDIR and MAPSHMEM_LIBDIR (a library that is not installed, as for oshcc),
-pkg-config, the oshcc of the PATH. MAPSHMEM_RUNPATH: where programs look for it, instead of there.
+pkg-config, the oshcc of the PATH. MAPSHMEM_RUNPATH: where programs look for it, instead of there. Other libraries of
+OpenSHMEM have an oshcc, too, which may be the first.
 """
 
 import os
@@ -38,9 +39,18 @@ def from_oshcc(option):
 def find(variable, option):
     """A list of one directory; of none if there is no MapSHMEM, which sdist does not need."""
     found = os.environ.get("MAPSHMEM_" + variable.upper()) or from_pkg_config(variable) or from_oshcc(option)
-    if not found:
-        sys.stderr.write("mapshmem: found no MapSHMEM: put oshcc into the PATH or mapshmem.pc into PKG_CONFIG_PATH\n")
     return [found] if found else []
+
+
+def what_is_missing():
+    """One line, if no extension module can be built; nothing if one can."""
+    remedy = "put MapSHMEM's oshcc first into the PATH, or its mapshmem.pc into PKG_CONFIG_PATH"
+    if not includedir or not libdir:
+        return "mapshmem: found no MapSHMEM: " + remedy
+    if not os.path.isdir(os.path.join(includedir[0], "mapshmem")):  # headers that no other library has
+        return "mapshmem: {} is not of MapSHMEM (oshcc is {}): {}".format(
+            includedir[0], shutil.which("oshcc") or "not in the PATH", remedy)
+    return ""
 
 
 def run_path(directories):
@@ -325,8 +335,9 @@ static uintptr_t mapshmem_py_managed(void *managed, int is_versioned, int *conti
 """
 
 libdir = find("libdir", "-L")
+includedir = find("includedir", "-I")
 here = os.path.dirname(os.path.abspath(__file__))
-options = {"include_dirs": [here] + find("includedir", "-I"), "library_dirs": libdir, "libraries": ["mapshmem"],
+options = {"include_dirs": [here] + includedir, "library_dirs": libdir, "libraries": ["mapshmem"],
            "runtime_library_dirs": run_path(libdir)}
 ffibuilder = FFI()
 ffibuilder.cdef(declarations())

@@ -4,11 +4,14 @@
 import os
 import re
 import sys
+import tempfile
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
+sys.dont_write_bytecode = True  # build_native would leave __pycache__ in the sources
 import build_native  # noqa: E402
 
 try:
@@ -20,6 +23,19 @@ except ImportError:  # of older versions of setuptools
         bdist_wheel = object  # no wheels can be made, but the package can
 
 
+def require_library():
+    """Says in one line what is missing, where the compiler would say it in many."""
+    missing = build_native.what_is_missing()
+    if missing:
+        raise SystemExit(missing)
+
+
+class CheckedBuild(build_ext):
+    def run(self):
+        require_library()
+        super().run()
+
+
 class StableWheel(bdist_wheel):
     """cffi makes the module abi3; this says so in the name of the wheel."""
 
@@ -27,12 +43,37 @@ class StableWheel(bdist_wheel):
         self.py_limited_api = "cp39"
         super().finalize_options()
 
+    def run(self):
+        require_library()  # before the steps that come first have printed their lines
+        super().run()
+
 
 def version():
     with open(os.path.join(here, "mapshmem", "_version.py"), encoding="utf-8") as file:
         return re.search(r'__version__ = "(.*)"', file.read()).group(1)
 
 
-quick = Extension("mapshmem._quick", ["quick.c"], depends=["checked.h"], py_limited_api=True, **build_native.options)
-setup(version=version(), ext_modules=[quick], cffi_modules=["build_native.py:ffibuilder"],
-      cmdclass={} if bdist_wheel is object else {"bdist_wheel": StableWheel})
+def commands():
+    found = {"build_ext": CheckedBuild}
+    if bdist_wheel is not object:
+        found["bdist_wheel"] = StableWheel
+    return found
+
+
+# pip calls these commands, from the folder of the sources.
+LEAVE_NOTHING = {"egg_info", "dist_info", "bdist_wheel"}
+
+
+def setup_beside(work):
+    """With pip, builds in the folder WORK: in the sources would remain what was made. Other commands build on what the
+    call before has left, or name files relative to the sources."""
+    quick = Extension("mapshmem._quick", ["quick.c"], depends=["checked.h"], py_limited_api=True, **build_native.options)
+    options = {}
+    if LEAVE_NOTHING.intersection(sys.argv):
+        options = {"build": {"build_base": work}, "egg_info": {"egg_base": work}}
+    setup(version=version(), license="BSD-3-Clause", ext_modules=[quick], cffi_modules=["build_native.py:ffibuilder"],
+          cmdclass=commands(), options=options)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    setup_beside(folder)

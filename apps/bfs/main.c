@@ -101,8 +101,8 @@ static void run_variants(struct session *s)
         if (s->opt.exchanges[kind])
             seconds[kind] = run_variant(s, (enum exchange_kind)kind);
     for (int kind = 0; kind < NAIVE; kind++)
-        if (s->opt.exchanges[kind] && s->opt.exchanges[NAIVE] && seconds[kind] > 0)
-            report_ratio(&s->opt, exchange_name((enum exchange_kind)kind), seconds[kind], seconds[NAIVE]);
+        if (!s->opt.csv && s->opt.exchanges[kind] && s->opt.exchanges[NAIVE] && seconds[kind] > 0)
+            report_ratio(s->place.ops, exchange_name((enum exchange_kind)kind), seconds[kind], seconds[NAIVE]);
 }
 
 static void run_all(struct session *s)

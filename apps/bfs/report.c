@@ -11,6 +11,7 @@
 #include "edges.h"
 #include "report.h"
 #include "statistics.h"
+#include "support/noise.h"
 #include "threads.h"
 
 #define LINE_BYTES 512
@@ -79,17 +80,22 @@ static void explain_failure(const struct variant *variant, const struct result *
                     result->root, rules[rule], result->verdict.broken[rule], result->verdict.first[rule]);
 }
 
-void report_search(const struct variant *variant, const struct result *result)
+static void print_search(const struct variant *variant, const struct result *result)
 {
     const struct search_times *times = &result->times;
 
+    printf("%s from %" PRIvertex ": %.6f s, %d levels, %" PRIu64 " vertices, %" PRIu64 " edges, %.4g TEPS, %" PRIu64
+           " bytes sent, %s\n",
+           variant->name, result->root, times->seconds, times->levels, times->reached, result->edges, teps(result),
+           times->bytes_sent, verdict_word(&result->verdict));
+}
+
+void report_search(const struct variant *variant, const struct result *result)
+{
     if (shmem_my_pe() != 0)
         return;
     if (!variant->opt->csv)
-        printf("%s from %" PRIvertex ": %.6f s, communication %.6f s, %d levels, %" PRIu64 " vertices, %" PRIu64
-               " edges, %.4g TEPS, %" PRIu64 " bytes sent, %s\n",
-               variant->name, result->root, times->seconds, times->comm_seconds, times->levels, times->reached,
-               result->edges, teps(result), times->bytes_sent, verdict_word(&result->verdict));
+        print_search(variant, result);
     if (result->verdict.checked && !result->verdict.valid)
         explain_failure(variant, result);
     fflush(stdout);
@@ -128,6 +134,16 @@ double variant_seconds(const struct variant *variant)
     return seconds;
 }
 
+/* All searches together are long enough, or not. */
+static enum told told_comm(const struct variant *variant)
+{
+    double seconds = 0;
+
+    for (int i = 0; i < variant->n_results; i++)
+        seconds += variant->results[i].times.comm_seconds;
+    return noise_part(noise_on(variant->ops), variant_seconds(variant), seconds);
+}
+
 static int count_valid(const struct variant *variant)
 {
     int n = 0;
@@ -148,9 +164,17 @@ static void print_summary(const struct variant *variant)
     struct statistics seconds = summarise(variant, seconds_of);
     struct statistics comm = summarise(variant, comm_seconds_of);
     struct statistics rates = summarise(variant, teps);
+    const enum told told = told_comm(variant);
 
-    printf("%s on %d PEs: %d searches of %s, %d valid, communication %.1f %%\n", variant->name, shmem_n_pes(),
-           variant->n_results, variant->graph->name, count_valid(variant), 100 * comm.mean / seconds.mean);
+    printf("%s on %d PEs: %d searches of %s, ", variant->name, shmem_n_pes(), variant->n_results, variant->graph->name);
+    if (variant->opt->verify)
+        printf("%d valid, ", count_valid(variant));
+    else
+        printf("not verified, ");
+    if (told == TOLD)
+        printf("communication %.1f %%\n", 100 * comm.mean / seconds.mean);
+    else
+        printf("communication: %s\n", noise_word(told));
     print_statistics("seconds", &seconds);
     printf(", mean %.4g, deviation %.4g\n", seconds.mean, seconds.deviation);
     print_statistics("TEPS", &rates);
@@ -166,10 +190,13 @@ static const char *verified_word(const struct variant *variant)
 
 static void print_csv(const struct variant *variant)
 {
-    printf("%s,%s,\"%s\",%d,%" PRIu64 ",%" PRIu64 ",%d,%.9f,%.9f,%.6g,%s\n", variant->name, variant->ops->name,
+    char comm[NOISE_TEXT];
+
+    noise_seconds(told_comm(variant), summarise(variant, comm_seconds_of).mean, comm);
+    printf("%s,%s,\"%s\",%d,%" PRIu64 ",%" PRIu64 ",%d,%.9f,%s,%.6g,%s\n", variant->name, variant->ops->name,
            variant->graph->name, shmem_n_pes(), variant->graph->part.n_vertices, variant->graph->n_input,
-           variant->n_results, summarise(variant, seconds_of).mean, summarise(variant, comm_seconds_of).mean,
-           summarise(variant, teps).harmonic_mean, verified_word(variant));
+           variant->n_results, summarise(variant, seconds_of).mean, comm, summarise(variant, teps).harmonic_mean,
+           verified_word(variant));
 }
 
 void report_csv_header(void)
@@ -189,8 +216,11 @@ void report_variant(const struct variant *variant)
     fflush(stdout);
 }
 
-void report_ratio(const struct options *opt, const char *name, double seconds, double naive_seconds)
+void report_ratio(const struct device_ops *ops, const char *name, double seconds, double naive_seconds)
 {
-    if (shmem_my_pe() == 0 && !opt->csv)
-        printf("%s takes %.1f %% of the time of naive\n", name, 100 * seconds / naive_seconds);
+    char text[NOISE_TEXT];
+
+    noise_compare(noise_on(ops), seconds, "naive", naive_seconds, text);
+    if (shmem_my_pe() == 0)
+        printf("%s %s\n", name, text);
 }

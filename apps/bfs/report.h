@@ -34,7 +34,7 @@ void report_csv_header(void);
 void report_search(const struct variant *variant, const struct result *result);
 void report_variant(const struct variant *variant);
 /* Compares the time of a variant with that of naive. */
-void report_ratio(const struct options *opt, const char *name, double seconds, double naive_seconds);
+void report_ratio(const struct device_ops *ops, const char *name, double seconds, double naive_seconds);
 
 /* The time of all searches together. */
 double variant_seconds(const struct variant *variant);

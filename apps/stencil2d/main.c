@@ -9,6 +9,7 @@
 
 #include "picture.h"
 #include "stencil2d.h"
+#include "support/noise.h"
 
 /* What lasts through all runs. */
 struct session {
@@ -225,16 +226,16 @@ static const char *name_of(const struct session *s, enum variant variant)
 /* How the variants compare, once the naive one has been run, too. */
 static void compare_times(const struct session *s, const struct real *real, const double seconds[VARIANTS])
 {
+    char text[NOISE_TEXT];
+
     if (shmem_my_pe() != 0 || s->opt.csv || !s->opt.variant[NAIVE])
         return;
-    for (enum variant v = 0; v < VARIANTS; v++)
+    for (enum variant v = 0; v < VARIANTS; v++) {
         if (v == NAIVE || seconds[v] == 0)
             continue;
-        else if (fmin(seconds[v], seconds[NAIVE]) < LEAST_SECONDS)
-            printf("%s %s beside naive: too small to tell\n", name_of(s, v), real->name);
-        else
-            printf("%s %s takes %.1f %% of the time of naive\n", name_of(s, v), real->name,
-                   100 * seconds[v] / seconds[NAIVE]);
+        noise_compare(noise_on(s->ops), seconds[v], "naive", seconds[NAIVE], text);
+        printf("%s %s %s\n", name_of(s, v), real->name, text);
+    }
 }
 
 static void run_variants(struct session *s, const struct real *real)

@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include "stencil2d.h"
+#include "support/noise.h"
 
 #define LINE_BYTES 512
-
-/* A kernel that seems slower than this alone was disturbed (bench/scale_report.py has the same rule). */
-#define MOST_SHARE 1.1
 
 /* 3 multiplications and 8 additions per cell, as SHOC counts. */
 #define FLOP_PER_CELL 11.0
@@ -110,20 +108,35 @@ static void print_verdict(const struct result *result)
         puts("  not verified");
 }
 
+static const char *cause(enum told told)
+{
+    return told == NOT_MEASURED ? ": the kernel alone took longer than the whole run" : "";
+}
+
 static const char *sync_name(const struct run *run)
 {
     return run->sync ? run->sync : run->exchange->sync;
 }
 
-/* Both were measured apart: what would not be possible, or lasted no longer than the scheduler's turns, is noise. */
-static void print_share(const struct result *result)
+static void print_phases(const struct run *run, const struct result *result)
 {
-    double share = result->kernel.alone / result->seconds;
+    enum told told = noise_part(noise_on(run->ops), result->seconds, result->kernel_seconds);
 
-    if (result->seconds < LEAST_SECONDS || share > MOST_SHARE)
-        printf("  the kernel alone takes %.6f s: the difference is too small to tell\n", result->kernel.alone);
+    if (told == TOLD)
+        printf("  kernel time %.6f s, communication time %.6f s\n", result->kernel_seconds, result->comm_seconds);
     else
-        printf("  %.1f %% of the speed of the kernel alone, which takes %.6f s\n", 100 * share, result->kernel.alone);
+        printf("  kernel time and communication time: %s%s\n", noise_word(told), cause(told));
+}
+
+static void print_share(const struct run *run, const struct result *result)
+{
+    enum told told = noise_part(noise_on(run->ops), result->seconds, result->kernel.alone);
+
+    if (told == TOLD)
+        printf("  %.1f %% of the speed of the kernel alone, which takes %.6f s\n",
+               100 * result->kernel.alone / result->seconds, result->kernel.alone);
+    else
+        printf("  beside the kernel alone: %s%s\n", noise_word(told), cause(told));
 }
 
 static void print_result(const struct run *run, const struct result *result)
@@ -134,21 +147,27 @@ static void print_result(const struct run *run, const struct result *result)
         printf(" with %d GPUs each", run->n_tiles);
     if (run->grid.halo_width > 1)
         printf(", halo width %d", run->grid.halo_width);
-    printf(", %ld iterations: %.6f s, %.3f GFLOP/s, %.3f GB/s\n"
-           "  kernel time %.6f s, communication time %.6f s\n",
-           run->opt->iterations, result->seconds, gflops(run, result->seconds), gbytes(run, result->seconds),
-           result->kernel_seconds, result->comm_seconds);
-    print_share(result);
+    printf(", %ld iterations: %.6f s, %.3f GFLOP/s, %.3f GB/s\n", run->opt->iterations, result->seconds,
+           gflops(run, result->seconds), gbytes(run, result->seconds));
+    print_phases(run, result);
+    print_share(run, result);
     print_verdict(result);
 }
 
 static void print_csv(const struct run *run, const struct result *result)
 {
-    printf("%s,%s,%s,%d,%dx%d,%ld,%ld,%ld,%.6f,%.6f,%.6f,%s,%d,%d,%.6f,%.3f,%.3f,%s\n", run->exchange->variant,
+    const struct noise *noise = noise_on(run->ops);
+    const enum told told = noise_part(noise, result->seconds, result->kernel_seconds);
+    char kernel[NOISE_TEXT], comm[NOISE_TEXT], alone[NOISE_TEXT];
+
+    noise_seconds(told, result->kernel_seconds, kernel);
+    noise_seconds(told, result->comm_seconds, comm);
+    noise_seconds(noise_part(noise, result->seconds, result->kernel.alone), result->kernel.alone, alone);
+    printf("%s,%s,%s,%d,%dx%d,%ld,%ld,%ld,%.6f,%s,%s,%s,%d,%d,%s,%.3f,%.3f,%s\n", run->exchange->variant,
            run->ops->name, run->real->name, job_size(), run->grid.grid_rows, run->grid.grid_cols, run->grid.rows,
-           run->grid.cols, run->opt->iterations, result->seconds, result->kernel_seconds, result->comm_seconds,
-           verdict_word(result->verdict), run->n_tiles, run->grid.halo_width, result->kernel.alone,
-           gflops(run, result->seconds), gbytes(run, result->seconds), sync_name(run));
+           run->grid.cols, run->opt->iterations, result->seconds, kernel, comm, verdict_word(result->verdict),
+           run->n_tiles, run->grid.halo_width, alone, gflops(run, result->seconds), gbytes(run, result->seconds),
+           sync_name(run));
 }
 
 void report_csv_header(void)

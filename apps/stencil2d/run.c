@@ -85,7 +85,7 @@ static void tell_phases(const struct run *run, struct result *result)
 {
     double kernel = run->exchange->overlaps ? result->kernel.alone : result->kernel.waited_for;
 
-    result->kernel_seconds = kernel < result->seconds ? kernel : result->seconds;
+    result->kernel_seconds = kernel;
     result->comm_seconds = result->seconds - result->kernel_seconds;
 }
 

@@ -120,9 +120,6 @@ int opposite(int direction);
 /* The cells of a tile that the neighbour in a direction needs. */
 struct rectangle edge_cells(const struct grid *grid, const struct tile *tile, int direction);
 
-/* A shorter time is noise: no percentages are made of it. */
-#define LEAST_SECONDS 0.01
-
 /* ---- One run (run.c, tiles.c) ------------------------------------------------------------------------------------ */
 
 struct run;
@@ -196,7 +193,8 @@ struct kernel_times {
     double waited_for; /* launches as between two exchanges, and the host waits for each round */
 };
 
-/* Times are the slowest PE's, for all iterations. */
+/* Times are the slowest PE's, for all iterations. That of the kernel was measured apart: the rest, the communication, may
+ * seem to be less than nothing. */
 struct result {
     double seconds, kernel_seconds, comm_seconds;
     struct kernel_times kernel;

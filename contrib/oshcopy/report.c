@@ -27,6 +27,7 @@ static struct {
     pthread_mutex_t lock;
     int level; /* OSHCOPY_LOG */
     bool has_driver;
+    bool is_first; /* the process that oshcopy has become, not one that it has started */
     unsigned long count[SHMEMI_OUTCOMES];
     struct {
         unsigned long copies;
@@ -38,6 +39,8 @@ void shmemi_report_open(void)
 {
     const char *text = getenv("OSHCOPY_LOG");
     report.level = text ? atoi(text) : 0;
+    text = getenv("OSHCOPY_PROCESS");
+    report.is_first = text && atol(text) == (long)getpid();
 }
 
 void shmemi_report_driver(void)
@@ -84,7 +87,7 @@ void shmemi_report_forked(void)
         report.count[i] = 0;
     for (int i = 0; i < 2; i++)
         report.taken[i].copies = 0, report.taken[i].bytes = report.taken[i].seconds = 0;
-    report.has_driver = false;
+    report.has_driver = report.is_first = false;
 }
 
 static double rate(enum shmemi_direction direction)
@@ -95,8 +98,13 @@ static double rate(enum shmemi_direction direction)
 
 void shmemi_report_close(void)
 {
-    if (!report.level || !report.has_driver)
+    if (!report.level)
         return;
+    if (!report.has_driver) {
+        if (report.is_first)
+            dprintf(STDERR_FILENO, "oshcopy: %s has not used CUDA's driver\n", program_invocation_short_name);
+        return;
+    }
     dprintf(STDERR_FILENO,
             "oshcopy: %s, process %d: taken over: %lu copies to the GPU (%.1f MiB, %.1f GB/s), %lu from it (%.1f MiB, "
             "%.1f GB/s); left to the driver: %lu small, %lu not between pageable memory and a GPU, %lu captured, %lu "

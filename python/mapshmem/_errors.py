@@ -60,7 +60,8 @@ def refuse(problem: int, what: str, nbytes: int, pe: int) -> NoReturn:
     if problem == 1:
         require()
     if problem == 2:
-        raise InvalidPE(f"{what}: there is no PE {pe}")
+        raise InvalidPE(f"{what}: there is no PE {pe} in the team; the job has PEs 0 to {lib.shmem_n_pes() - 1}")
     if problem == 3:
-        raise NotSymmetric(f"{what}: the array is not symmetric: make it with mapshmem.empty, zeros or array, or map it")
+        raise NotSymmetric(f"{what}: the array is not symmetric: make it with mapshmem.empty, zeros or array; map makes "
+                           "an array on a GPU symmetric")
     raise NotSymmetric(f"{what}: {nbytes} bytes end past the symmetric object that they begin in")

@@ -51,7 +51,6 @@ class Mapped(MappedMemory):
     __slots__ = ()
     __hash__ = object.__hash__
     __iter__ = None  # not iterable, though it has __getitem__
-    __array__ = None
 
     def __init__(self, mapping: _Mapping, ptr: Any, nbytes: int, dtype: np.dtype) -> None:
         super().__init__(mapping, int(ffi.cast("uintptr_t", ptr)), nbytes, dtype)
@@ -80,6 +79,14 @@ class Mapped(MappedMemory):
         size = self.dtype.itemsize
         ptr = ffi.cast("void *", ffi.cast("char *", self._ptr) + first * size)
         return Mapped(self._mapping, ptr, max(last - first, 0) * size, self.dtype)
+
+    def __array__(self, *arguments: Any, **keywords: Any) -> NoReturn:
+        raise TypeError("mapped memory has no elements that the CPU could read: m.get(array, pe) copies them into an array")
+
+    @property
+    def shape(self) -> Tuple[int]:
+        """The number of elements, as a shape: memory is flat."""
+        return (len(self),)
 
     def view(self, dtype: Any) -> "Mapped":
         """The same memory with elements of another type."""
@@ -188,7 +195,7 @@ def _refused(error: Optional[Exception]) -> NoReturn:
     line = last_line()
     if error is not None:
         raise MapError(f"map: {error}", line) from error
-    hint = " (the exception of that PE says why)" if "the size is 0" in text else ""
+    hint = " (the exception of that PE says why)" if "it has nothing to map" in text else ""
     raise MapError(f"map: {text}{hint}", line)
 
 
@@ -196,7 +203,7 @@ def _examine(x: Any, writable: Optional[bool], dtype: Any) -> DeviceArray:
     found = device_array(x, dtype)
     if found is None:
         raise TypeError(f"{type(x).__name__} is no memory on a GPU: it has no __cuda_array_interface__, is not on a CUDA "
-                        "device for DLPack, and is no buffer of PyOpenCL; arrays of the CPU belong into the symmetric heap")
+                        "device for DLPack, and is no buffer of PyOpenCL; arrays of the CPU belong in the symmetric heap: mapshmem.array")
     if writable:
         found.is_read_only = False
     found.check(writable is None)
@@ -221,7 +228,7 @@ def map(x: Any, *, writable: Optional[bool] = None, dtype: Any = None) -> Mapped
     try:
         found = _examine(x, writable, dtype)
     except (TypeError, ValueError, BufferError) as error:
-        lib.shmmap(ffi.NULL, 0, CUDA)  # so that the other PEs learn of it
+        lib.shmmap(ffi.NULL, 0, 0)  # so that the other PEs learn of it
         _refused(error)
     kind = found.kind
     buffer = ffi.new("void *[1]", [ffi.cast("void *", found.address)])

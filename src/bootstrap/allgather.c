@@ -118,7 +118,7 @@ static bool are_identities(const struct shmemi_gathered *all)
     return are;
 }
 
-static int meet(void)
+static int learn_nodes(void)
 {
     struct identity self;
     struct shmemi_gathered all = {0};
@@ -142,7 +142,7 @@ int shmemi_gather_open(int pe, int n_pes, shmemi_gather_func_t gather)
     job.n_pes = n_pes;
     job.gather = gather;
     job.node_of = malloc((size_t)n_pes * sizeof *job.node_of);
-    int rc = job.node_of ? meet() : -ENOMEM;
+    int rc = job.node_of ? learn_nodes() : -ENOMEM;
     if (rc)
         shmemi_gather_close();
     return rc;

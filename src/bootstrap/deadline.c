@@ -5,13 +5,15 @@
 #include "bootstrap/deadline.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/settings.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
-static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way */
+static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way; relaxed: a time alone */
 
 static int64_t now(void)
 {
@@ -47,4 +49,10 @@ int shmemi_init_seconds_left(void)
 bool shmemi_init_is_overdue(void)
 {
     return atomic_load_explicit(&begin, memory_order_relaxed) && shmemi_init_milliseconds_left() == 0;
+}
+
+int shmemi_init_is_over(const char *missing)
+{
+    shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)%s", shmemi_settings.timeout, missing);
+    return -ETIMEDOUT;
 }

@@ -20,4 +20,7 @@ int shmemi_init_milliseconds_left(void);
 /* The time that is left in whole seconds, rounded up to at least 1; 0: there is no limit. For callers that count in seconds. */
 int shmemi_init_seconds_left(void);
 
+/* Logs that not all PEs have started in time, and who is missing, if that is known ("; PE 3 has not come"): -ETIMEDOUT. */
+int shmemi_init_is_over(const char *missing);
+
 #endif

@@ -71,7 +71,6 @@ static void collect_node(void)
             job->node_rank = job->node_n_pes;
         node_pes[job->node_n_pes++] = pe;
     }
-    collect_host();
     job->node_pes = node_pes;
     job->leaders = leaders;
     job->node_of = node_of;
@@ -122,17 +121,15 @@ int shmemi_job_open(void)
         return rc;
     }
     job->host_of = host_of = node_of;
+    collect_host();
     job->generation++;
     return 0;
 }
 
-/* The busy threads of this machine, before SHMEM_NODE_SIZE splits it: one for each PE and, where PEs then communicate
- * as if over a network, their service threads. */
-static int n_busy_threads(void)
+/* The busy threads of so many PEs of a machine: one for each and, where PEs communicate as if over a network, their
+ * service threads. */
+static int n_busy_threads(int n_pes)
 {
-    int n_pes = 0;
-    for (int pe = 0; pe < shmemi_job.n_pes; pe++)
-        n_pes += node_of[pe] == node_of[shmemi_job.pe];
     return shmemi_settings.node_size ? 2 * n_pes : n_pes;
 }
 
@@ -161,7 +158,7 @@ static size_t count_bytes(void)
 
 int shmemi_job_form_nodes(void)
 {
-    shmemi_cores_open(n_busy_threads());
+    shmemi_cores_open(n_busy_threads(shmemi_job.host_n_pes));
     shmemi_binding_read(&shmemi_job.binding,
                         shmemi_bootstrap && shmemi_bootstrap->binding ? shmemi_bootstrap->binding() : NULL);
     int rc = shmemi_settings.node_size ? split_nodes(shmemi_job.n_pes, shmemi_settings.node_size) : 0;

@@ -25,7 +25,6 @@
 
 static const struct shmemi_mpi_module *mpi; /* function table of the loaded module; NULL before */
 static int n_processes;
-static bool in_use;    /* between open and close */
 static bool is_hybrid; /* the program itself uses MPI */
 static pid_t owner;    /* process that registered leave_mpi; forked children must not run it */
 
@@ -46,7 +45,7 @@ static enum shmemi_log_level refusal_level(void)
 static int report(const char *phase, int rc)
 {
     if (rc == -ETIMEDOUT)
-        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)", shmemi_settings.timeout);
+        shmemi_init_is_over("");
     else if (rc == -EPROTO || rc == -E2BIG)
         shmemi_error("what the PEs publish through MPI is not usable: do all run the same version of MapSHMEM?");
     else
@@ -165,10 +164,10 @@ static void leave_mpi(void)
 {
     if (getpid() != owner)
         return;
-    if (in_use && shmemi_mpi_state() == SHMEMI_MPI_FINALIZED)
-        shmemi_bootstrap_fail_alone(EXIT_FAILURE);
-    if (!in_use)
+    if (shmemi_bootstrap != &shmemi_bootstrap_mpi)
         mpi->leave();
+    else if (shmemi_mpi_state() == SHMEMI_MPI_FINALIZED)
+        shmemi_bootstrap_fail_alone(EXIT_FAILURE);
 }
 
 static int gather(const void *mine, size_t size, struct shmemi_gathered *all)
@@ -227,14 +226,12 @@ static int mpi_open(int *pe_p, int *n_pes_p)
         rc = shmemi_gather_open(*pe_p, n_processes, gather);
     if (rc)
         return rc;
-    in_use = true;
     *n_pes_p = n_processes;
     return 0;
 }
 
 static void mpi_close(void)
 {
-    in_use = false;
     shmemi_gather_close();
     mpi->close();
 }

@@ -32,7 +32,6 @@ enum { LINE_BYTES = 8192, PIECE_HEX_MAX = 4096, NAME_BYTES = 257 };
 static int fd = -1; /* a duplicate of PMI_FD's descriptor, which MPI closes */
 static pid_t owner; /* process that opened fd; forked children must not use it */
 static int rank, n_processes;
-static bool in_use; /* between open and close */
 static char space[NAME_BYTES];
 static size_t piece_bytes; /* bytes that fit into one value of PMI, as hexadecimal digits */
 static unsigned round_number;
@@ -129,10 +128,8 @@ __attribute__((format(printf, 3, 4))) static int ask(char *answer, const char *a
         rc = receive_line(answer, shmemi_init_milliseconds_left());
     if (rc == -EPIPE)
         return report_closed();
-    if (rc == -ETIMEDOUT) {
-        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)", shmemi_settings.timeout);
-        return rc;
-    }
+    if (rc == -ETIMEDOUT)
+        return shmemi_init_is_over("");
     size_t name_length = strlen(answer_name);
     bool is_expected = !rc && !strncmp(answer, "cmd=", 4) && !strncmp(answer + 4, answer_name, name_length);
     if (is_expected)
@@ -273,11 +270,12 @@ static void disconnect(void)
 {
     static const char finalize_request[] = "cmd=finalize\n";
     char line[LINE_BYTES];
+    const bool is_in_use = shmemi_bootstrap == &shmemi_bootstrap_pmi;
     if (getpid() != owner)
         return;
-    if (in_use && is_closed_by_mpi())
+    if (is_in_use && is_closed_by_mpi())
         shmemi_bootstrap_fail_alone(EXIT_FAILURE);
-    if (in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
+    if (is_in_use || shmemi_mpi_state() == SHMEMI_MPI_ACTIVE)
         return;
     if (!send_line(finalize_request, sizeof finalize_request - 1))
         receive_line(line, SHMEMI_PMI_FINALIZE_MS);
@@ -344,16 +342,9 @@ static int pmi_open(int *pe_p, int *n_pes_p)
         rc = shmemi_gather_open(rank, n_processes, gather);
     if (rc)
         return rc;
-    in_use = true;
     *pe_p = rank;
     *n_pes_p = n_processes;
     return 0;
-}
-
-static void pmi_close(void)
-{
-    in_use = false;
-    shmemi_gather_close();
 }
 
 static void pmi_abort(int status)
@@ -369,7 +360,7 @@ static void pmi_abort(int status)
 const struct shmemi_bootstrap shmemi_bootstrap_pmi = {
     .name = "pmi",
     .open = pmi_open,
-    .close = pmi_close,
+    .close = shmemi_gather_close,
     SHMEMI_GATHER_MEMBERS,
     .abort = pmi_abort,
 };

@@ -89,13 +89,13 @@ static inline void prefetch_extent(const struct shmemi_graph *graph, size_t numb
         __builtin_prefetch(bytes + i * LINE);
 }
 
-/* streaming is NULL for buffers that a device reads next, which should be in the caches (figures in host_rows.c). */
-static inline void copy(char *dest, const char *source, size_t nbytes, shmemi_streaming_copy_t streaming)
+/* past_caches: not for buffers that a device reads next (figures in host_rows.c). */
+static inline void copy(char *dest, const char *source, size_t nbytes, bool past_caches)
 {
-    if (nbytes < SHMEMI_DEEP_STREAMING || !streaming)
+    if (nbytes < SHMEMI_DEEP_STREAMING || !past_caches)
         memcpy(dest, source, nbytes);
     else
-        streaming(dest, source, nbytes);
+        shmemi_streaming_copy(dest, source, nbytes);
 }
 
 /* Set the part of a pointer that lies in bytes [at, end) of the image. */
@@ -126,7 +126,6 @@ static size_t fill_header(const struct shmemi_image *image, size_t at, char *byt
 void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes)
 {
     const struct shmemi_graph *graph = image->graph;
-    const shmemi_streaming_copy_t streaming = image->streams ? shmemi_streaming_copy() : NULL;
     const size_t start = at, end = at + nbytes;
     at = fill_header(image, at, bytes, end);
     size_t link = shmemi_graph_first_link(graph, at);
@@ -141,7 +140,7 @@ void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes,
         size_t to = extent->at + extent->size < end ? extent->at + extent->size : end;
         if (to <= at)
             break;
-        copy(bytes + (at - start), (const char *)extent->address + (at - extent->at), to - at, streaming);
+        copy(bytes + (at - start), (const char *)extent->address + (at - extent->at), to - at, image->streams);
         for (; link < graph->n_links && graph->links[link].at < to; link++)
             set_link(image, &graph->links[link], bytes, start, end);
         at = to;
@@ -151,16 +150,14 @@ void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes,
 }
 
 /* Copy bytes [at, end) of the image into the extent that they belong to. */
-static void scatter_run(const struct shmemi_extent *extent, size_t at, size_t end, const char *bytes,
-                        shmemi_streaming_copy_t streaming)
+static void scatter_run(const struct shmemi_extent *extent, size_t at, size_t end, const char *bytes)
 {
     if (at < end)
-        copy((char *)extent->address + (at - extent->at), bytes, end - at, streaming);
+        copy((char *)extent->address + (at - extent->at), bytes, end - at, true);
 }
 
 void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const char *bytes, size_t nbytes)
 {
-    const shmemi_streaming_copy_t streaming = shmemi_streaming_copy();
     const size_t start = at, end = at + nbytes;
     size_t link = shmemi_graph_first_link(graph, at);
     for (size_t i = shmemi_graph_first_extent(graph, at); i < graph->n_extents && graph->extents[i].at < end; i++) {
@@ -169,13 +166,13 @@ void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const cha
         prefetch_extent(graph, i + SHMEMI_DEEP_EXTENTS_AHEAD);
         at = extent->at > at ? extent->at : at;
         for (; link < graph->n_links && graph->links[link].at < to; link++) {
-            scatter_run(extent, at, graph->links[link].at, bytes + (at - start), streaming);
+            scatter_run(extent, at, graph->links[link].at, bytes + (at - start));
             at = graph->links[link].at + SHMEMI_LINK_BYTES;
             if (at > to)
                 break; /* the pointer continues in the next piece */
         }
         if (at < to)
-            scatter_run(extent, at, to, bytes + (at - start), streaming);
+            scatter_run(extent, at, to, bytes + (at - start));
         at = to;
     }
 }

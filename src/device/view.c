@@ -89,7 +89,7 @@ static bool has_atomics(const struct shmemi_region *region, const struct shmemi_
 {
     if (is_host)
         return true;
-    return region->id != SHMEMI_REGION_HEAP && (view->pe == shmemi_job.pe || view->by_agent);
+    return region->id != SHMEMI_REGION_HEAP && (view->pe == shmemi_job.pe || view->by_atomic_unit);
 }
 
 /* What kernels of this PE can do in a PE's copy. */

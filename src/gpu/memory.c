@@ -101,6 +101,20 @@ const char *shmemi_memory_type_name(int type)
     return i >= 0 ? gpu_kinds[i]->title : "unknown";
 }
 
+bool shmemi_memory_is_built(int type)
+{
+    return gpu_kinds[kind_of_type(type)]->close;
+}
+
+bool shmemi_memory_is_unmapped(const void *address)
+{
+    struct shmemi_place place;
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (gpu_kinds[i]->is_object && open_kind(i) && gpu_kinds[i]->is_object(address))
+            return true;
+    return shmemi_memory_find(address, &place) == SHMEMI_CLAIM_OWN;
+}
+
 const char *shmemi_memory_types(void)
 {
     static const char types[] =

@@ -103,11 +103,11 @@ struct shmemi_descriptors {
 };
 void shmemi_descriptors_close(struct shmemi_descriptors *descriptors);
 
-/* The agent of a GPU's memory: the one unit, of that GPU, that carries out atomic operations on it. They are atomic
- * with each other, whichever process requests them. Sent between the PEs of a node. */
-struct shmemi_agent {
-    int32_t exists;     /* 0: no agent; the owner loads, modifies and stores for all PEs, one operation at a time */
-    uint8_t device[16]; /* the same device in all processes, whether it is an agent or not; zeros: unknown, or a CPU */
+/* The one unit, of a GPU, that carries out the atomic operations on that GPU's memory: they are atomic with each other,
+ * whichever process requests them. Sent between the PEs of a node. */
+struct shmemi_atomic_unit {
+    int32_t exists; /* 0: there is none; the owner loads, modifies and stores for all PEs, one operation at a time */
+    uint8_t device[16]; /* the same device in all processes, whether it has the unit or not; zeros: unknown, or a CPU */
 };
 
 /* ---- The table of a kind ------------------------------------------------------------------------------------------
@@ -181,12 +181,12 @@ struct shmemi_lists {
     void (*give)(struct shmemi_list *list);
 };
 
-/* Devices that carry out atomic operations on their own memory. */
-struct shmemi_agents {
-    /* The agent of this process's own memory. */
-    void (*find)(const struct shmemi_place *own, struct shmemi_agent *agent_p);
-    /* Do lists for this place, which is memory of another PE, leave atomic operations to that memory's agent? */
-    bool (*reaches)(const struct shmemi_place *imported, const struct shmemi_agent *agent);
+struct shmemi_atomic_units {
+    /* That of this process's own memory. */
+    void (*find)(const struct shmemi_place *own, struct shmemi_atomic_unit *unit_p);
+    /* Do lists for this place, which is memory of another PE, leave atomic operations to that memory's unit, which
+     * exists? NULL if none does. */
+    bool (*reaches)(const struct shmemi_place *imported, const struct shmemi_atomic_unit *unit);
 };
 
 /* How processes of a node open each other's allocations. On failure `reason` is a phrase that names the obstacle, if a
@@ -239,6 +239,8 @@ struct shmemi_memory {
     int (*open_object)(void *object, size_t size, struct shmemi_allocation *allocation_p, char *reason,
                        size_t reason_size);
     void (*close_object)(struct shmemi_allocation *allocation);
+    /* Optional. Whether this is a handle of the kind, which a program may take for an address. */
+    bool (*is_object)(const void *address);
 
     /* Optional. If operations on this memory are slower than they need be: a phrase that says why and what to do about
      * it; otherwise NULL. */
@@ -257,8 +259,8 @@ struct shmemi_memory {
     int (*event_test)(struct shmemi_event *event);
     int (*event_wait)(struct shmemi_event *event);
 
-    /* An atomic operation on a word of this process's own memory, by the memory's agent (host memory: the CPU); the old
-     * value is there on return. -ENOTSUP when the memory has no agent. */
+    /* An atomic operation on a word of this process's own memory, by the memory's atomic unit (host memory: the CPU); the
+     * old value is there on return. -ENOTSUP when the memory has none. */
     int (*amo)(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 
     /* Optional. Combine arrays of this kind on a device. Returns when the result is in place. -ENOTSUP, with
@@ -274,7 +276,7 @@ struct shmemi_memory {
     const struct shmemi_bursts *bursts;
     const struct shmemi_channels *channels;
     const struct shmemi_lists *lists;
-    const struct shmemi_agents *agents;
+    const struct shmemi_atomic_units *atomic_units;
     const struct shmemi_sharing *sharing;
     const struct shmemi_pinning *pinning;
     const struct shmemi_streams *streams;
@@ -286,9 +288,11 @@ extern const struct shmemi_memory shmemi_memory_host;
 
 /* The kind with this OSHM_MEMTYPE_*, opened; NULL when this build or machine has none. */
 const struct shmemi_memory *shmemi_memory_of_type(int type);
-bool shmemi_memory_type_exists(int type);      /* is it an OSHM_MEMTYPE_*, whether opened or not? */
-const char *shmemi_memory_type_name(int type); /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
-const char *shmemi_memory_types(void);         /* all that a program can name: "OSHM_MEMTYPE_CUDA, ..." */
+bool shmemi_memory_type_exists(int type);            /* is it an OSHM_MEMTYPE_*, whether opened or not? */
+const char *shmemi_memory_type_name(int type);       /* "CUDA", "OpenCL", "unknown"; of any type, opened or not */
+bool shmemi_memory_is_built(int type);               /* has this build the kind of this type? */
+bool shmemi_memory_is_unmapped(const void *address); /* is it memory or an object of a kind, as shmmap takes it? */
+const char *shmemi_memory_types(void);               /* all that a program can name: "OSHM_MEMTYPE_CUDA, ..." */
 
 const char *shmemi_memory_class_name(enum shmemi_memory_class class);
 /* Why other PEs cannot open memory of the class, and what to do; empty when they can. */

@@ -50,9 +50,9 @@ const char *shmemi_activity_name(enum shmemi_activity activity)
 
 static void tally(struct shmemi_tally *tally, uint64_t bytes, uint64_t ns)
 {
-    atomic_fetch_add_explicit(&tally->count, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&tally->bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&tally->ns, ns, memory_order_relaxed);
+    __atomic_fetch_add(&tally->count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tally->bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tally->ns, ns, __ATOMIC_RELAXED);
 }
 
 /* Did the program itself call this operation, rather than a collective, a lock or the runtime? */
@@ -73,7 +73,7 @@ void shmemi_measure_transfer(unsigned route, enum shmemi_counted transfer, struc
         transfer = SHMEMI_TRANSFER_INTERNAL;
     else if (transfer == SHMEMI_TRANSFER_AMO && routine && strstr(routine, "signal"))
         transfer = SHMEMI_TRANSFER_SIGNAL;
-    tally(&shmemi_measure.transfer[route][transfer], event->nbytes, event->end - event->begin);
+    tally(&shmemi_measure.tallies.transfer[route][transfer], event->nbytes, event->end - event->begin);
     event->name = routine ? routine : transfer_names[transfer];
     event->category = transfer_names[transfer];
     shmemi_trace_transfer(event);
@@ -85,7 +85,7 @@ void shmemi_measure_call(const struct shmemi_call *call)
     if (!call->begin)
         return;       /* it began before measuring did */
     if (!call->outer) /* otherwise it is part of another call, which is counted */
-        tally(&shmemi_measure.activity[call->activity], 0, end - call->begin);
+        tally(&shmemi_measure.tallies.activity[call->activity], 0, end - call->begin);
     shmemi_trace_span(call->routine ? call->routine : activity_names[call->activity], activity_names[call->activity],
                       call->begin, end);
 }
@@ -94,7 +94,7 @@ void shmemi_measure_served(const char *operation, uint64_t begin, int origin, ui
                            uint64_t nbytes)
 {
     uint64_t end = shmemi_clock();
-    tally(&shmemi_measure.served, nbytes, end - begin);
+    tally(&shmemi_measure.tallies.served, nbytes, end - begin);
     shmemi_trace_served(&(struct shmemi_trace_transfer){
         .name = operation,
         .category = "request",
@@ -111,7 +111,7 @@ void shmemi_measure_served(const char *operation, uint64_t begin, int origin, ui
 void shmemi_measure_from_kernel(enum shmemi_from_kernel what, struct shmemi_trace_transfer *event)
 {
     event->end = shmemi_clock();
-    tally(&shmemi_measure.from_kernel[what], event->nbytes, event->end - event->begin);
+    tally(&shmemi_measure.tallies.from_kernel[what], event->nbytes, event->end - event->begin);
     if (what == SHMEMI_KERNEL_BUSY) {
         shmemi_trace_span("for kernels", "kernel", event->begin, event->end);
         return;
@@ -141,24 +141,22 @@ int shmemi_measure_open(void)
     return traces ? shmemi_trace_open() : 0;
 }
 
-/* The service thread may be counting already. */
-static void clear(struct shmemi_tally *tally)
+enum { WORDS = sizeof(struct shmemi_tallies) / sizeof(uint64_t) };
+
+void shmemi_measure_read(struct shmemi_tallies *tallies)
 {
-    atomic_store_explicit(&tally->count, 0, memory_order_relaxed);
-    atomic_store_explicit(&tally->bytes, 0, memory_order_relaxed);
-    atomic_store_explicit(&tally->ns, 0, memory_order_relaxed);
+    const uint64_t *from = (const uint64_t *)&shmemi_measure.tallies;
+    uint64_t *to = (uint64_t *)tallies;
+    for (size_t i = 0; i < WORDS; i++)
+        to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
+/* The service thread may be counting already. */
 void shmemi_measure_start(_Atomic uint64_t *zero)
 {
-    for (int route = 0; route < SHMEMI_MEASURED_ROUTES_MAX; route++)
-        for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
-            clear(&shmemi_measure.transfer[route][transfer]);
-    for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
-        clear(&shmemi_measure.activity[activity]);
-    clear(&shmemi_measure.served);
-    for (int what = 0; what < SHMEMI_FROM_KERNELS; what++)
-        clear(&shmemi_measure.from_kernel[what]);
+    uint64_t *words = (uint64_t *)&shmemi_measure.tallies;
+    for (size_t i = 0; i < WORDS; i++)
+        __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
     if (shmemi_settings.trace[0])
         shmemi_trace_start(zero);
 }

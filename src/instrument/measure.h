@@ -38,15 +38,20 @@ enum shmemi_from_kernel {
 enum { SHMEMI_MEASURED_ROUTES_MAX = 16 };
 
 struct shmemi_tally {
-    _Atomic uint64_t count, bytes, ns;
+    uint64_t count, bytes, ns;
 };
 
-struct shmemi_measure {
-    bool is_on;
+/* All counts of a PE, which PEs combine as an array of words. */
+struct shmemi_tallies {
     struct shmemi_tally transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
     struct shmemi_tally activity[SHMEMI_ACTIVITIES];
     struct shmemi_tally served; /* requests of other PEs */
     struct shmemi_tally from_kernel[SHMEMI_FROM_KERNELS];
+};
+
+struct shmemi_measure {
+    bool is_on;
+    struct shmemi_tallies tallies; /* any thread adds to them, by atomic operations */
 };
 extern struct shmemi_measure shmemi_measure;
 
@@ -55,6 +60,8 @@ extern struct shmemi_measure shmemi_measure;
 int shmemi_measure_open(void);
 void shmemi_measure_start(_Atomic uint64_t *zero);
 void shmemi_measure_close(void);
+/* The counts so far. */
+void shmemi_measure_read(struct shmemi_tallies *tallies);
 
 /* The names in the printed table of a transfer and of an activity. */
 const char *shmemi_transfer_name(enum shmemi_counted transfer);

@@ -111,21 +111,40 @@ static int make_file(const char *path)
 static const char *reason(int error)
 {
     return error == ELOOP   ? "; it is a symbolic link, which is not followed"
-           : error == EPERM ? "; what is there is not a file of this user alone: remove it"
+           : error == EPERM ? "; what is there is not a file of this user alone: choose another name"
                             : shmemi_remedy(error);
 }
 
+/* PE 0 is likely to tell the same, and then ends the job. */
 static int fail_to_make(struct shmemi_trace_file *file)
 {
     int rc = -errno;
+    if (shmemi_job.pe > 0)
+        sleep(2);
     shmemi_error("SHMEM_TRACE: cannot make %s: %m%s", file->path, reason(-rc));
     file->failed = true;
     return rc;
 }
 
+/* The file into which the parts will be joined: what makes that impossible is better known at the start. */
+static bool can_be_joined(struct shmemi_trace_file *file, const char *name)
+{
+    if (shmemi_job.pe > 0 || is_apart(name))
+        return true;
+    make_path(file->path, name, -1);
+    int fd = make_file(file->path);
+    if (fd < 0)
+        return false;
+    close(fd);
+    unlink(file->path);
+    return true;
+}
+
 int shmemi_trace_file_open(struct shmemi_trace_file *file, const char *name)
 {
     *file = (struct shmemi_trace_file){.fd = -1};
+    if (!can_be_joined(file, name))
+        return fail_to_make(file);
     make_path(file->path, name, shmemi_job.pe);
     file->fd = make_file(file->path);
     if (file->fd < 0)

@@ -2,11 +2,10 @@
  *
  * Atomic memory operations [9.7].
  */
+#include "base/copy_bytes.h"
 #include "base/likely.h"
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
-
-#include <string.h>
 
 const struct shmemi_view *shmemi_reach_word(const char *routine, const void *address, size_t nbytes, int pe,
                                             size_t *offset_p)
@@ -26,13 +25,21 @@ static void update_word(struct shmemi_context *context, const char *routine, con
     shmemi_call_end(&call.call);
 }
 
+/* By a CPU of this PE: never waits, and nothing is measured. */
+static void update_mapped(char *word, const struct shmemi_amo *amo, void *fetch_p)
+{
+    const uint64_t old = shmemi_amo_apply(word, amo);
+    if (fetch_p)
+        shmemi_copy_bytes(fetch_p, &old, amo->size);
+}
+
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe)
 {
     size_t offset;
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
-    if (shmemi_likely(view->mapped != NULL)) { /* never waits, and nothing is measured */
-        shmemi_require(view->driver->amo(context, view, offset, amo, fetch_p));
+    if (shmemi_likely(view->mapped != NULL)) {
+        update_mapped(view->mapped + offset, amo, fetch_p);
         return;
     }
     const struct shmemi_place old = shmemi_place_host(fetch_p);
@@ -48,93 +55,60 @@ static void amo_nbi(struct shmemi_context *context, const char *routine, void *d
     const struct shmemi_view *view = shmemi_reach_word(routine, dest, amo->size, pe, &offset);
     struct shmemi_place place = shmemi_local_place(routine, fetch_p, amo->size);
     if (shmemi_likely(view->mapped && place.memory == &shmemi_memory_host)) {
-        shmemi_require(view->driver->amo_nbi(context, view, offset, amo, fetch_p));
+        update_mapped(view->mapped + offset, amo, fetch_p);
         return;
     }
     shmemi_check_thread(routine, context);
     update_word(context, routine, &(struct shmemi_word_update){view, offset, *amo}, &place, false);
 }
 
-/* Drivers handle words of 4 and 8 bytes, so floating-point values are passed as their bits. */
-static inline uint64_t bits_of(const void *value, size_t size)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, value, size);
-    return bits;
-}
-
 /* clang-format off */
-#define AMO(OP, TYPE, OPERAND, COMPARE)                                                                                \
-    (&(struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
-#define BITS(value) bits_of(&value, sizeof value)
-
 /* __VA_ARGS__: the parameters between the context and the PE. The deprecated names have only the forms without. */
-#define DEFINE_OLD_POSTING(NAME, WORD, amo, ...)                                                                       \
+#define DEFINE_OLD_POSTING(NAME, amo, ...)                                                                             \
     SHMEMI_API(void, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, NULL, pe); }
-#define DEFINE_POSTING(NAME, WORD, amo, ...)                                                                           \
-    DEFINE_OLD_POSTING(NAME, WORD, amo, __VA_ARGS__)                                                                   \
+    { shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, &amo, NULL, pe); }
+#define DEFINE_POSTING(NAME, amo, ...)                                                                                 \
+    DEFINE_OLD_POSTING(NAME, amo, __VA_ARGS__)                                                                         \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
-    { shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, amo, NULL,                                          \
+    { shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, &amo, NULL,                                         \
                  shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); }
 
 #define DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                \
     SHMEMI_API(TYPE, NAME, (__VA_ARGS__, int pe))                                                                      \
-    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, amo, &old, pe); return old; }
+    { TYPE old; shmemi_amo(&shmemi_default_ctx.transport, "shmem_" #NAME, WORD, &amo, &old, pe); return old; }
 #define DEFINE_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                    \
     DEFINE_OLD_FETCHING(NAME, TYPE, WORD, amo, __VA_ARGS__)                                                            \
     SHMEMI_API(TYPE, ctx_##NAME, (shmem_ctx_t ctx, __VA_ARGS__, int pe))                                               \
-    { TYPE old; shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, amo, &old,                                \
+    { TYPE old; shmemi_amo(shmemi_context_of(ctx), "shmem_ctx_" #NAME, WORD, &amo, &old,                               \
                            shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe)); return old; }                                \
     SHMEMI_API(void, NAME##_nbi, (TYPE *fetch, __VA_ARGS__, int pe))                                                   \
-    { amo_nbi(&shmemi_default_ctx.transport, "shmem_" #NAME "_nbi", WORD, amo, fetch, pe); }                           \
+    { amo_nbi(&shmemi_default_ctx.transport, "shmem_" #NAME "_nbi", WORD, &amo, fetch, pe); }                          \
     SHMEMI_API(void, ctx_##NAME##_nbi, (shmem_ctx_t ctx, TYPE *fetch, __VA_ARGS__, int pe))                            \
-    { amo_nbi(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_nbi", WORD, amo, fetch,                                     \
+    { amo_nbi(shmemi_context_of(ctx), "shmem_ctx_" #NAME "_nbi", WORD, &amo, fetch,                                    \
               shmemi_world_pe(ctx, "shmem_ctx_" #NAME "_nbi", pe)); }
 
-#define DEFINE_XAMO(NAME, TYPE, ...)                                                                                   \
-    DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)             \
-    DEFINE_FETCHING(NAME##_atomic_swap, TYPE, dest, AMO(SWAP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)           \
-    DEFINE_POSTING(NAME##_atomic_set, dest, AMO(SET, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
-
-#define DEFINE_AMO(NAME, TYPE, ...)                                                                                    \
-    DEFINE_FETCHING(NAME##_atomic_compare_swap, TYPE, dest, AMO(COMPARE_SWAP, TYPE, BITS(value), BITS(cond)),          \
-                    TYPE *dest, TYPE cond, TYPE value)                                                                 \
-    DEFINE_FETCHING(NAME##_atomic_fetch_inc, TYPE, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                             \
-    DEFINE_FETCHING(NAME##_atomic_fetch_add, TYPE, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)       \
-    DEFINE_POSTING(NAME##_atomic_inc, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                          \
-    DEFINE_POSTING(NAME##_atomic_add, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
-
-#define DEFINE_BAMO(NAME, TYPE, ...)                                                                                   \
-    DEFINE_BITWISE(NAME, TYPE, and, AND)                                                                               \
-    DEFINE_BITWISE(NAME, TYPE, or, OR)                                                                                 \
-    DEFINE_BITWISE(NAME, TYPE, xor, XOR)
-#define DEFINE_BITWISE(NAME, TYPE, verb, OP)                                                                           \
-    DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)     \
-    DEFINE_POSTING(NAME##_atomic_##verb, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
-
-SHMEMI_FOR_XAMO_TYPES(DEFINE_XAMO, )
-SHMEMI_FOR_AMO_TYPES(DEFINE_AMO, )
-SHMEMI_FOR_BAMO_TYPES(DEFINE_BAMO, )
+SHMEMI_FOR_ATOMICS()
 
 /* ---- deprecated names ------------------------------------------------------------------------------------------- */
 
 #define DEFINE_OLD_XAMO(NAME, TYPE, ...)                                                                               \
-    DEFINE_OLD_FETCHING(NAME##_fetch, TYPE, (TYPE *)source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)                \
-    DEFINE_OLD_FETCHING(NAME##_swap, TYPE, dest, AMO(SWAP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)              \
-    DEFINE_OLD_POSTING(NAME##_set, dest, AMO(SET, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
+    DEFINE_OLD_FETCHING(NAME##_fetch, TYPE, (TYPE *)source, SHMEMI_AMO(FETCH, TYPE, 0, 0), const TYPE *source)         \
+    DEFINE_OLD_FETCHING(NAME##_swap, TYPE, dest, SHMEMI_AMO(SWAP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest,            \
+                        TYPE value)                                                                                    \
+    DEFINE_OLD_POSTING(NAME##_set, SHMEMI_AMO(SET, TYPE, SHMEMI_BITS(value), 0), TYPE *dest, TYPE value)
 
 #define DEFINE_OLD_AMO(NAME, TYPE, ...)                                                                                \
-    DEFINE_OLD_FETCHING(NAME##_cswap, TYPE, dest, AMO(COMPARE_SWAP, TYPE, BITS(value), BITS(cond)), TYPE *dest,        \
-                        TYPE cond, TYPE value)                                                                         \
-    DEFINE_OLD_FETCHING(NAME##_finc, TYPE, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                     \
-    DEFINE_OLD_FETCHING(NAME##_fadd, TYPE, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)               \
-    DEFINE_OLD_POSTING(NAME##_inc, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                             \
-    DEFINE_OLD_POSTING(NAME##_add, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
+    DEFINE_OLD_FETCHING(NAME##_cswap, TYPE, dest, SHMEMI_AMO(COMPARE_SWAP, TYPE, SHMEMI_BITS(value),                   \
+                        SHMEMI_BITS(cond)), TYPE *dest, TYPE cond, TYPE value)                                         \
+    DEFINE_OLD_FETCHING(NAME##_finc, TYPE, dest, SHMEMI_AMO(ADD, TYPE, 1, 0), TYPE *dest)                              \
+    DEFINE_OLD_FETCHING(NAME##_fadd, TYPE, dest, SHMEMI_AMO(ADD, TYPE, SHMEMI_BITS(value), 0), TYPE *dest,             \
+                        TYPE value)                                                                                    \
+    DEFINE_OLD_POSTING(NAME##_inc, SHMEMI_AMO(ADD, TYPE, 1, 0), TYPE *dest)                                            \
+    DEFINE_OLD_POSTING(NAME##_add, SHMEMI_AMO(ADD, TYPE, SHMEMI_BITS(value), 0), TYPE *dest, TYPE value)
 /* clang-format on */
 
 SHMEMI_FOR_OLD_XAMO_TYPES(DEFINE_OLD_XAMO, )
 SHMEMI_FOR_OLD_AMO_TYPES(DEFINE_OLD_AMO, )
 /* clang-format off */
-DEFINE_OLD_FETCHING(swap, long, dest, AMO(SWAP, long, BITS(value), 0), long *dest, long value)
+DEFINE_OLD_FETCHING(swap, long, dest, SHMEMI_AMO(SWAP, long, SHMEMI_BITS(value), 0), long *dest, long value)
 /* clang-format on */

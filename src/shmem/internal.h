@@ -22,6 +22,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 /* Begins the definition of a public routine: it defines pshmem_name, and shmem_name as a weak alias, which a profiling
  * tool can replace [10]. */
@@ -195,15 +196,16 @@ static inline struct shmemi_transfer shmemi_linear_transfer(const char *routine,
                                     .is_blocking = false};
 }
 
-/* That of rows. */
-static inline struct shmemi_transfer shmemi_transfer_of(const char *routine, const void *symmetric, const void *local,
-                                                        const struct shmemi_shape *shape, int pe, bool is_put)
+/* That of rows. place_of: shmemi_local_place, or what finds the place of a local argument in its stead. */
+static inline struct shmemi_transfer
+shmemi_transfer_of(const char *routine, const void *symmetric, const void *local, const struct shmemi_shape *shape,
+                   int pe, bool is_put, struct shmemi_place (*place_of)(const char *, const void *, size_t))
 {
     struct shmemi_transfer transfer = {.routine = routine, .shape = *shape, .is_put = is_put};
     const size_t dest = shmemi_shape_extent(shape, shape->dest_pitch, shape->dest_gap);
     const size_t source = shmemi_shape_extent(shape, shape->source_pitch, shape->source_gap);
     transfer.view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &transfer.offset);
-    transfer.mine = shmemi_local_place(routine, local, is_put ? source : dest);
+    transfer.mine = place_of(routine, local, is_put ? source : dest);
     return transfer;
 }
 
@@ -224,15 +226,11 @@ static inline size_t shmemi_bytes_of(size_t nelems, size_t size)
     return __builtin_mul_overflow(nelems, size, &nbytes) ? SIZE_MAX : nbytes;
 }
 
-/* Transfers, of which the typed routines consist. They end the job on errors. */
-void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe);
-void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe);
-void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                    int pe);
-void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                    int pe);
+enum shmemi_rma_form { SHMEMI_GET_NBI, SHMEMI_PUT_NBI, SHMEMI_GET, SHMEMI_PUT }; /* bit 0: a put; bit 1: blocking */
+
+/* A contiguous transfer, as the typed routines make it. Ends the job on errors. */
+void shmemi_rma(enum shmemi_rma_form form, struct shmemi_context *context, const char *routine, void *dest,
+                const void *source, size_t nbytes, int pe);
 
 /* The shape of the elements of iput and iget; no rows if there are none. Ends the job if a stride is too short. */
 struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size_t nelems, ptrdiff_t dst,
@@ -241,6 +239,45 @@ struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size
 /* Atomics and signals. *fetch_p, unless fetch_p is NULL, is the old value. */
 void shmemi_amo(struct shmemi_context *context, const char *routine, void *dest, const struct shmemi_amo *amo,
                 void *fetch_p, int pe);
+
+/* Drivers handle words of 4 and 8 bytes, so floating-point values are passed as their bits. */
+static inline uint64_t shmemi_bits_of(const void *value, size_t size)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, value, size);
+    return bits;
+}
+
+/* clang-format off */
+#define SHMEMI_BITS(value) shmemi_bits_of(&value, sizeof value)
+#define SHMEMI_AMO(OP, TYPE, OPERAND, COMPARE)                                                                         \
+    ((struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
+
+/* The atomic operations of all types. Whoever expands it has defined DEFINE_FETCHING(name, type, word, operation,
+ * parameters), for those that tell the old value, and DEFINE_POSTING(name, operation, parameters), on the word dest. */
+#define SHMEMI_FOR_ATOMICS()                                                                                           \
+    SHMEMI_FOR_XAMO_TYPES(SHMEMI_DEFINE_XAMO, )                                                                        \
+    SHMEMI_FOR_AMO_TYPES(SHMEMI_DEFINE_AMO, )                                                                          \
+    SHMEMI_FOR_BAMO_TYPES(SHMEMI_DEFINE_UPDATE, and, AND)                                                              \
+    SHMEMI_FOR_BAMO_TYPES(SHMEMI_DEFINE_UPDATE, or, OR)                                                                \
+    SHMEMI_FOR_BAMO_TYPES(SHMEMI_DEFINE_UPDATE, xor, XOR)
+#define SHMEMI_DEFINE_XAMO(NAME, TYPE, ...)                                                                            \
+    DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, (TYPE *)source, SHMEMI_AMO(FETCH, TYPE, 0, 0), const TYPE *source)      \
+    DEFINE_FETCHING(NAME##_atomic_swap, TYPE, dest, SHMEMI_AMO(SWAP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest,         \
+                    TYPE value)                                                                                        \
+    DEFINE_POSTING(NAME##_atomic_set, SHMEMI_AMO(SET, TYPE, SHMEMI_BITS(value), 0), TYPE *dest, TYPE value)
+#define SHMEMI_DEFINE_AMO(NAME, TYPE, ...)                                                                             \
+    DEFINE_FETCHING(NAME##_atomic_compare_swap, TYPE, dest,                                                            \
+                    SHMEMI_AMO(COMPARE_SWAP, TYPE, SHMEMI_BITS(value), SHMEMI_BITS(cond)), TYPE *dest, TYPE cond,      \
+                    TYPE value)                                                                                        \
+    DEFINE_FETCHING(NAME##_atomic_fetch_inc, TYPE, dest, SHMEMI_AMO(ADD, TYPE, 1, 0), TYPE *dest)                      \
+    DEFINE_POSTING(NAME##_atomic_inc, SHMEMI_AMO(ADD, TYPE, 1, 0), TYPE *dest)                                         \
+    SHMEMI_DEFINE_UPDATE(NAME, TYPE, add, ADD)
+#define SHMEMI_DEFINE_UPDATE(NAME, TYPE, verb, OP)                                                                     \
+    DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, SHMEMI_AMO(OP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest,   \
+                    TYPE value)                                                                                        \
+    DEFINE_POSTING(NAME##_atomic_##verb, SHMEMI_AMO(OP, TYPE, SHMEMI_BITS(value), 0), TYPE *dest, TYPE value)
+/* clang-format on */
 
 struct shmemi_signal {
     uint64_t *address;
@@ -254,6 +291,8 @@ struct shmemi_payload {
     size_t nbytes;
     bool is_blocking;
 };
+/* Is it SHMEM_SIGNAL_SET? Ends the job if it is not SHMEM_SIGNAL_ADD either. */
+bool shmemi_signal_is_set(const char *routine, int op);
 void shmemi_put_signal(struct shmemi_context *context, const char *routine, const struct shmemi_payload *payload,
                        struct shmemi_signal signal, int pe);
 
@@ -276,9 +315,13 @@ void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);
 bool shmemi_is_forked_child(void); /* of a PE, and no PE itself */
+
+/* memory/cpu_access.c: from now on a program that follows a mapped address with the CPU is told so before it is killed. */
+void shmemi_cpu_access_watch(void);
+void shmemi_cpu_access_unwatch(void);
 /* End the job if the library is not initialised. */
 void shmemi_require_init(const char *routine);
-/* The meeting of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more
+/* The barrier of all PEs at their end (coll/ending.c), then the table of SHMEM_STATS and the trace (stats.c). Costs no more
  * than a barrier if no PE measures. Returns 0, or logs an error and returns -errno. */
 int shmemi_report(enum shmemi_presence presence);
 /* The level of thread support that the program was granted: SHMEM_THREAD_*. */

@@ -70,19 +70,21 @@ static inline bool has_more_to_do(const struct shmemi_context *context)
     return shmemi_context_has_pending(context) | shmemi_measure.is_on | shmemi_settings.check;
 }
 
+/* The processor's fence comes last: what completes here may itself be stores, or what other PEs have stored before they
+ * answered. Its partner is the load of who waits for a word that is put later (wait/word.h). */
 static inline void fence(struct shmemi_context *context, bool by_program)
 {
-    __atomic_thread_fence(__ATOMIC_RELEASE);
     if (has_more_to_do(context))
         complete(context, "shmem_fence", by_program, SHMEMI_AT_FENCE, shmemi_drivers_fence);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static inline void quiet(struct shmemi_ctx *ctx, bool by_program)
 {
     struct shmemi_context *context = &ctx->transport;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (has_more_to_do(context))
         complete(context, "shmem_quiet", by_program, SHMEMI_AT_QUIET, complete_all);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 SHMEMI_QUICK void shmemi_fence(struct shmemi_context *context)

@@ -23,32 +23,28 @@ static inline __attribute__((always_inline)) bool is_copied(const void *symmetri
     if (!there)
         return false;
     shmemi_copy_bytes(is_put ? there : (char *)(uintptr_t)local, is_put ? local : there, nbytes);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of a get: what the thread does next, it does after these loads */
     return true;
 }
 
-enum rma_form { GET_NBI, PUT_NBI, GET, PUT }; /* bit 0: a put; bit 1: blocking */
-
 /* How a routine goes on where the short way does not serve, and whether its local side is a variable in host memory. */
 struct long_way {
-    enum rma_form form;
+    enum shmemi_rma_form form;
     bool is_host;
 };
 
 static __attribute__((noinline)) void go_long_way(void *dest, const void *source, size_t nbytes, int pe,
                                                   struct shmemi_context *context, const char *routine,
-                                                  enum rma_form form)
+                                                  enum shmemi_rma_form form)
 {
-    const bool is_put = form & PUT_NBI;
+    const bool is_put = form & SHMEMI_PUT_NBI;
     const void *symmetric = is_put ? dest : source, *local = is_put ? source : dest;
     if (nbytes == 0 || is_copied(symmetric, local, nbytes, pe, is_put))
         return;
     struct shmemi_transfer transfer = shmemi_linear_transfer(routine, symmetric, local, nbytes, pe, is_put);
     transfer.context = context;
-    transfer.is_blocking = form & GET;
-    const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);
-    shmemi_require(shmemi_op_transfer(&transfer));
-    if (shmemi_unlikely(is_claimed))
-        shmemi_check_end(context);
+    transfer.is_blocking = form & SHMEMI_GET;
+    shmemi_transfer_checked(&transfer, symmetric, local, NULL);
 }
 
 static inline __attribute__((always_inline)) void to_peer(struct shmemi_context *context, const char *routine,
@@ -71,38 +67,27 @@ static inline __attribute__((always_inline)) void from_peer(struct shmemi_contex
     const char *there = NULL;
     if (shmemi_likely(nbytes <= SHMEMI_SHORT_BYTES && (way.is_host || shmemi_is_host_short(dest))))
         there = shmemi_mapped_short(source, pe);
-    if (shmemi_likely(there != NULL))
-        shmemi_copy_bytes(dest, there, nbytes);
-    else
+    if (shmemi_unlikely(there == NULL)) {
         go_long_way(dest, source, nbytes, pe, context, routine, way.form);
+        return;
+    }
+    shmemi_copy_bytes(dest, there, nbytes);
+    if (way.form == SHMEMI_GET)
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what the thread does next, it does after these loads */
 }
 
-static const struct long_way put_way = {PUT, false}, get_way = {GET, false}, put_nbi_way = {PUT_NBI, false},
-                             get_nbi_way = {GET_NBI, false}, value_put_way = {PUT, true}, value_get_way = {GET, true};
+static const struct long_way put_way = {SHMEMI_PUT, false}, get_way = {SHMEMI_GET, false},
+                             put_nbi_way = {SHMEMI_PUT_NBI, false}, get_nbi_way = {SHMEMI_GET_NBI, false},
+                             value_put_way = {SHMEMI_PUT, true}, value_get_way = {SHMEMI_GET, true};
 
-/* For the other files of the API. */
-void shmemi_put(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe)
+void shmemi_rma(enum shmemi_rma_form form, struct shmemi_context *context, const char *routine, void *dest,
+                const void *source, size_t nbytes, int pe)
 {
-    to_peer(context, routine, dest, source, nbytes, pe, put_way);
-}
-
-void shmemi_get(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                int pe)
-{
-    from_peer(context, routine, dest, source, nbytes, pe, get_way);
-}
-
-void shmemi_put_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                    int pe)
-{
-    to_peer(context, routine, dest, source, nbytes, pe, put_nbi_way);
-}
-
-void shmemi_get_nbi(struct shmemi_context *context, const char *routine, void *dest, const void *source, size_t nbytes,
-                    int pe)
-{
-    from_peer(context, routine, dest, source, nbytes, pe, get_nbi_way);
+    const struct long_way way = {form, false};
+    if (form & SHMEMI_PUT_NBI)
+        to_peer(context, routine, dest, source, nbytes, pe, way);
+    else
+        from_peer(context, routine, dest, source, nbytes, pe, way);
 }
 
 /* ---- the public forms -------------------------------------------------------------------------------------------- */

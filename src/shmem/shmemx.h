@@ -29,6 +29,7 @@ extern "C" {
  * pools or of cuMemCreate: CUDA lets cudaMemset, and cudaMemcpy from pageable memory, return before the data is there.
  *
  * Returns NULL on every PE if any PE refuses; nothing is changed then, and shmemx_strerror gives the PE and the cause.
+ * shmmap(NULL, 0, 0) refuses, without a line on stderr: for a PE that could not allocate what the others map.
  * Causes are: an unknown type, or one that this machine or build lacks; size 0; sizes or types that differ between PEs;
  * a pointer that is not GPU memory; a size past the end of the allocation; a range that is already mapped; a full
  * window. With SHMEM_GPU_STRICT=1 memory is also refused if other PEs of the node can reach it only slowly, for a

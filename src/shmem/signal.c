@@ -6,12 +6,17 @@
 #include "shmem/check/check.h"
 #include "shmem/internal.h"
 
+bool shmemi_signal_is_set(const char *routine, int op)
+{
+    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD)
+        shmemi_fatal("%s: %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD", routine, op);
+    return op == SHMEM_SIGNAL_SET;
+}
+
 static struct shmemi_amo update_of(const char *routine, struct shmemi_signal signal)
 {
-    if (signal.op != SHMEM_SIGNAL_SET && signal.op != SHMEM_SIGNAL_ADD)
-        shmemi_fatal("%s: %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD", routine, signal.op);
     return (struct shmemi_amo){
-        .op = signal.op == SHMEM_SIGNAL_SET ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
+        .op = shmemi_signal_is_set(routine, signal.op) ? SHMEMI_AMO_SET : SHMEMI_AMO_ADD,
         .size = sizeof signal.value,
         .operand = signal.value,
     };
@@ -33,10 +38,7 @@ static void put_signal_by_driver(struct shmemi_context *context, const char *rou
     word.amo = update_of(routine, signal);
     put.context = context;
     put.is_blocking = payload->is_blocking;
-    const bool is_claimed = shmemi_check_transfer(&put, payload->dest, payload->source);
-    shmemi_require(shmemi_op_put_signal(&put, &word));
-    if (shmemi_unlikely(is_claimed))
-        shmemi_check_end(context);
+    shmemi_transfer_checked(&put, payload->dest, payload->source, &word);
 }
 
 /* The signal is updated even if there is no payload. Bytes that this thread has stored need no more than a fence. */

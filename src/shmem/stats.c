@@ -18,16 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-struct activity_count {
-    uint64_t count, bytes, ns;
-};
-
-/* All counts of a PE. PEs combine them as an array of 64-bit words. */
+/* All that a PE reports. PEs combine it as an array of 64-bit words. */
 struct counts {
-    struct activity_count transfer[SHMEMI_MEASURED_ROUTES_MAX][SHMEMI_TRANSFERS];
-    struct activity_count activity[SHMEMI_ACTIVITIES];
-    struct activity_count served;
-    struct activity_count from_kernel[SHMEMI_FROM_KERNELS];
+    struct shmemi_tallies tallies;
     uint64_t service_cpu;
     uint64_t step[SHMEMI_INIT_STEPS_MAX]; /* of shmem_init, ns */
     uint64_t memory[SHMEMI_USES];
@@ -42,23 +35,9 @@ enum { COUNT_WORDS = sizeof(struct counts) / sizeof(uint64_t), PIECE_WORDS = SHM
 
 /* ---- Taking the counts ------------------------------------------------------------------------------------------- */
 
-static struct activity_count taken(const struct shmemi_tally *tally)
-{
-    return (struct activity_count){atomic_load_explicit(&tally->count, memory_order_relaxed),
-                                   atomic_load_explicit(&tally->bytes, memory_order_relaxed),
-                                   atomic_load_explicit(&tally->ns, memory_order_relaxed)};
-}
-
 static void take_counts(struct counts *counts)
 {
-    for (int route = 0; route < SHMEMI_MEASURED_ROUTES_MAX; route++)
-        for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
-            counts->transfer[route][transfer] = taken(&shmemi_measure.transfer[route][transfer]);
-    for (int activity = 0; activity < SHMEMI_ACTIVITIES; activity++)
-        counts->activity[activity] = taken(&shmemi_measure.activity[activity]);
-    counts->served = taken(&shmemi_measure.served);
-    for (int what = 0; what < SHMEMI_FROM_KERNELS; what++)
-        counts->from_kernel[what] = taken(&shmemi_measure.from_kernel[what]);
+    shmemi_measure_read(&counts->tallies);
     counts->service_cpu = shmemi_service_cpu_time();
     for (int i = 0; i < SHMEMI_INIT_STEPS_MAX; i++)
         shmemi_step_taken(i, &counts->step[i]);
@@ -91,7 +70,7 @@ static int summarise(struct summary *summary, const struct counts *mine)
 /* ---- Printing ---------------------------------------------------------------------------------------------------- */
 
 /* The rate is that of a PE during its calls: bytes divided by the time in the calls. */
-static void print_line(FILE *out, const char *route, const char *name, const struct activity_count *sum, uint64_t least,
+static void print_line(FILE *out, const char *route, const char *name, const struct shmemi_tally *sum, uint64_t least,
                        uint64_t most, int n_pes)
 {
     char rate[32] = "-";
@@ -109,36 +88,42 @@ static void print_transfers(FILE *out, const struct summary *summary)
     const char *route;
     for (unsigned i = 0; i < SHMEMI_MEASURED_ROUTES_MAX && (route = shmemi_driver_name(i)); i++)
         for (int transfer = 0; transfer < SHMEMI_TRANSFERS; transfer++)
-            print_line(out, route, shmemi_transfer_name(transfer), &summary->sum.transfer[i][transfer],
-                       summary->least.transfer[i][transfer].ns, summary->most.transfer[i][transfer].ns, summary->n_pes);
+            print_line(out, route, shmemi_transfer_name(transfer), &summary->sum.tallies.transfer[i][transfer],
+                       summary->least.tallies.transfer[i][transfer].ns, summary->most.tallies.transfer[i][transfer].ns,
+                       summary->n_pes);
 }
 
 static void print_kernels(FILE *out, const struct summary *summary)
 {
     for (int what = 0; what < SHMEMI_FROM_KERNELS; what++)
-        print_line(out, "kernels", shmemi_from_kernel_name(what), &summary->sum.from_kernel[what],
-                   summary->least.from_kernel[what].ns, summary->most.from_kernel[what].ns, summary->n_pes);
+        print_line(out, "kernels", shmemi_from_kernel_name(what), &summary->sum.tallies.from_kernel[what],
+                   summary->least.tallies.from_kernel[what].ns, summary->most.tallies.from_kernel[what].ns,
+                   summary->n_pes);
 }
 
 static void print_summary(FILE *out, const char *of, const struct summary *summary)
 {
     fprintf(out, "MapSHMEM statistics of %s\n%-12s %-11s %12s %16s %41s %10s\n", of, "", "", "", "",
-            "microseconds of a PE", "while at it");
+            "microseconds that a PE spent in them", "");
     fprintf(out, "%-12s %-11s %12s %16s %13s %13s %13s %10s\n", "route", "operation", "count", "bytes", "least", "mean",
             "most", "MB/s");
     print_transfers(out, summary);
     print_kernels(out, summary);
     for (int activity = SHMEMI_AT_BARRIER; activity < SHMEMI_ACTIVITIES; activity++)
-        print_line(out, "-", shmemi_activity_name(activity), &summary->sum.activity[activity],
-                   summary->least.activity[activity].ns, summary->most.activity[activity].ns, summary->n_pes);
-    print_line(out, "-", "served", &summary->sum.served, summary->least.served.ns, summary->most.served.ns,
-               summary->n_pes);
-    struct activity_count cpu = {.count = summary->sum.service_cpu > 0, .ns = summary->sum.service_cpu};
+        print_line(out, "-", shmemi_activity_name(activity), &summary->sum.tallies.activity[activity],
+                   summary->least.tallies.activity[activity].ns, summary->most.tallies.activity[activity].ns,
+                   summary->n_pes);
+    print_line(out, "-", "served", &summary->sum.tallies.served, summary->least.tallies.served.ns,
+               summary->most.tallies.served.ns, summary->n_pes);
+    struct shmemi_tally cpu = {.count = summary->sum.service_cpu > 0, .ns = summary->sum.service_cpu};
     print_line(out, "-", "service cpu", &cpu, summary->least.service_cpu, summary->most.service_cpu, summary->n_pes);
 }
 
+/* Without those that would show nothing but 0.0. */
 static void print_row(FILE *out, const char *name, double least, double sum, double most, int n_pes)
 {
+    if (most < 0.05)
+        return;
     fprintf(out, "  %-52s %13.1f %13.1f %13.1f\n", name, least, sum / n_pes, most);
 }
 

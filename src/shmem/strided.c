@@ -32,36 +32,20 @@ struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size
     return nelems ? shape_of(routine, &strides) : (struct shmemi_shape){0};
 }
 
-enum strided_form { PUT, GET, PUT_NBI, GET_NBI };
-
-static void transfer_dense(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                           size_t nbytes, int pe, enum strided_form form)
-{
-    void (*const transfers[])(struct shmemi_context *, const char *, void *, const void *, size_t, int) = {
-        [PUT] = shmemi_put,
-        [GET] = shmemi_get,
-        [PUT_NBI] = shmemi_put_nbi,
-        [GET_NBI] = shmemi_get_nbi,
-    };
-    transfers[form](context, routine, dest, source, nbytes, pe);
-}
-
 static void transfer_shape(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                           const struct shmemi_shape *shape, int pe, enum strided_form form)
+                           const struct shmemi_shape *shape, int pe, enum shmemi_rma_form form)
 {
-    const bool is_put = form == PUT || form == PUT_NBI;
+    const bool is_put = form & SHMEMI_PUT_NBI;
     if (shmemi_shape_is_dense(shape)) {
-        transfer_dense(context, routine, dest, source, shmemi_bytes_of(shape->rows, shape->width), pe, form);
+        shmemi_rma(form, context, routine, dest, source, shmemi_bytes_of(shape->rows, shape->width), pe);
         return;
     }
     const void *symmetric = is_put ? dest : source, *local = is_put ? source : dest;
-    struct shmemi_transfer transfer = shmemi_transfer_of(routine, symmetric, local, shape, pe, is_put);
+    struct shmemi_transfer transfer =
+        shmemi_transfer_of(routine, symmetric, local, shape, pe, is_put, shmemi_local_place);
     transfer.context = context;
-    transfer.is_blocking = form == PUT || form == GET;
-    const bool is_claimed = shmemi_check_transfer(&transfer, symmetric, local);
-    shmemi_require(shmemi_op_transfer(&transfer));
-    if (shmemi_unlikely(is_claimed))
-        shmemi_check_end(context);
+    transfer.is_blocking = form & SHMEMI_GET;
+    shmemi_transfer_checked(&transfer, symmetric, local, NULL);
 }
 
 static void transfer(struct shmemi_context *context, const char *routine, void *dest, const void *source,
@@ -70,7 +54,7 @@ static void transfer(struct shmemi_context *context, const char *routine, void *
     if (strides.nelems == 0 || strides.block == 0)
         return;
     const struct shmemi_shape shape = shape_of(routine, &strides);
-    transfer_shape(context, routine, dest, source, &shape, pe, is_put ? PUT : GET);
+    transfer_shape(context, routine, dest, source, &shape, pe, is_put ? SHMEMI_PUT : SHMEMI_GET);
 }
 
 /* clang-format off */
@@ -125,7 +109,7 @@ static void require_steps(const char *routine, const char *side, const struct sh
 }
 
 static void transfer_box(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                         const shmemx_box_t *box, int pe, enum strided_form form)
+                         const shmemx_box_t *box, int pe, enum shmemi_rma_form form)
 {
     shmemi_require_pointer(routine, "box", box);
     if (!box->width || !box->rows || !box->layers)
@@ -151,7 +135,7 @@ static void transfer_box(struct shmemi_context *context, const char *routine, vo
                shmemi_world_pe(ctx, "shmemx_ctx_" #NAME, pe), FORM); }
 /* clang-format on */
 
-DEFINE_BOX(put_box, PUT)
-DEFINE_BOX(get_box, GET)
-DEFINE_BOX(put_box_nbi, PUT_NBI)
-DEFINE_BOX(get_box_nbi, GET_NBI)
+DEFINE_BOX(put_box, SHMEMI_PUT)
+DEFINE_BOX(get_box, SHMEMI_GET)
+DEFINE_BOX(put_box_nbi, SHMEMI_PUT_NBI)
+DEFINE_BOX(get_box_nbi, SHMEMI_GET_NBI)

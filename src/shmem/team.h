@@ -73,7 +73,7 @@ int shmemi_teams_open(void);
 void shmemi_teams_quiet(void);
 /* Complete what was issued on a list of contexts: on all of them, or only on those with operations under way. */
 void shmemi_contexts_quiet(struct shmemi_ctx *first, bool all);
-extern _Atomic unsigned shmemi_n_contexts;
+extern _Atomic unsigned shmemi_n_contexts; /* relaxed: a thread counts those of others when it knows of them */
 /* In a barrier: programs expect that of it, although the specification asks for a quiet of each context. */
 static inline void shmemi_complete_contexts(void)
 {

@@ -44,47 +44,28 @@ struct attempt {
     const struct shmemi_memory *memory;
     struct shmemi_region *region;
     struct shmemi_verdict verdict;
-    bool is_for_library; /* the program need not know what becomes of it */
+    bool is_silent; /* the program need not be told of a refusal */
 };
 
 static void note_refusal(struct attempt *attempt, int reason, const char *text)
 {
     attempt->verdict.pe = shmemi_job.pe;
     attempt->verdict.reason = reason;
-    snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s %p, %zu bytes: %s",
-             shmemi_memory_type_name(attempt->type), attempt->object, attempt->size, text);
-}
-
-struct overlap {
-    const struct shmemi_allocation *allocation;
-    size_t size;
-    const struct shmemi_region *found;
-};
-
-static bool overlaps(struct shmemi_region *region, void *argument)
-{
-    struct overlap *overlap = argument;
-    const struct shmemi_allocation *a = overlap->allocation, *b = &region->allocation;
-    bool has_ids = a->buffer_id && b->buffer_id;
-    if (region->id < SHMEMI_REGION_FIRST_MAPPED || a->place.memory != b->place.memory ||
-        (has_ids && a->buffer_id != b->buffer_id))
-        return true;
-    uintptr_t first = a->place.address, other = b->place.address;
-    if (first < other + region->size && other < first + overlap->size)
-        overlap->found = region;
-    return !overlap->found;
-}
-
-static bool is_mapped(const struct shmemi_allocation *allocation, size_t size)
-{
-    struct overlap overlap = {allocation, size, NULL};
-    shmemi_region_for_each(overlaps, &overlap);
-    return overlap.found;
+    if (reason == -ECANCELED)
+        snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s", text);
+    else
+        snprintf(attempt->verdict.cause, sizeof attempt->verdict.cause, "%s %p, %zu bytes: %s",
+                 shmemi_memory_type_name(attempt->type), attempt->object, attempt->size, text);
 }
 
 static void validate(struct attempt *attempt)
 {
     char reason[128] = "";
+    if (!attempt->object && !attempt->size && !attempt->type) {
+        attempt->is_silent = true;
+        note_refusal(attempt, -ECANCELED, "it has nothing to map");
+        return;
+    }
     if (!shmemi_memory_type_exists(attempt->type)) {
         snprintf(reason, sizeof reason, "the type is none of %s", shmemi_memory_types());
         note_refusal(attempt, -EINVAL, reason);
@@ -92,7 +73,12 @@ static void validate(struct attempt *attempt)
     }
     attempt->memory = shmemi_memory_of_type(attempt->type);
     if (!attempt->memory) {
-        note_refusal(attempt, -ENODEV, "this build or machine has no support for that type");
+        const char *name = shmemi_memory_type_name(attempt->type);
+        snprintf(reason, sizeof reason,
+                 shmemi_memory_is_built(attempt->type) ? "this machine has no %s driver or device (see oshinfo)"
+                                                       : "this build of the library has no %s (see oshinfo)",
+                 name);
+        note_refusal(attempt, -ENODEV, reason);
         return;
     }
     if (attempt->size == 0) {
@@ -114,7 +100,7 @@ static void validate(struct attempt *attempt)
     region->place = region->allocation.place;
     region->size = attempt->size;
     attempt->region = region;
-    if (is_mapped(&region->allocation, region->size))
+    if (shmemi_region_is_mapped(&region->allocation, region->size))
         note_refusal(attempt, -EEXIST, "it is already mapped");
 }
 
@@ -136,7 +122,7 @@ static bool reaches_directly(const struct shmemi_region *region)
 
 static void log_refusal(const struct attempt *attempt, const char *text)
 {
-    shmemi_log(attempt->is_for_library ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "shmmap refused: %s", text);
+    shmemi_log(attempt->is_silent ? SHMEMI_LOG_DEBUG : SHMEMI_LOG_ERROR, "shmmap refused: %s", text);
 }
 
 /* Where GPUs meet: memory of the library beside the first object at which they may, and mapped like that. */
@@ -163,6 +149,25 @@ static bool may_meet(const struct shmemi_region *region)
     return streams->commands->may_meet(&region->place);
 }
 
+/* The first PE with this signature, which says so as it would refuse. Called by all PEs. */
+static int pe_with(const struct attempt *attempt, uint64_t wanted)
+{
+    struct shmemi_verdict verdict = {.pe = signature(attempt) == wanted ? shmemi_job.pe : INT_MAX};
+    return shmemi_exchange_agree(&verdict) ? -1 : verdict.pe;
+}
+
+static int refuse_difference(const struct attempt *attempt, const struct shmemi_verdict *verdict)
+{
+    const int least_pe = pe_with(attempt, verdict->least), most_pe = pe_with(attempt, verdict->most);
+    const char *least_type = shmemi_memory_type_name(verdict->least & 3);
+    const char *most_type = shmemi_memory_type_name(verdict->most & 3);
+    snprintf(cause, sizeof cause, "size or type differs: %s, %zu bytes on PE %d, but %s, %zu bytes on PE %d", most_type,
+             (size_t)(verdict->most >> 2), most_pe, least_type, (size_t)(verdict->least >> 2), least_pe);
+    if (shmemi_job.pe == 0)
+        log_refusal(attempt, cause);
+    return -EINVAL;
+}
+
 static int agree(struct attempt *attempt)
 {
     enum { DIRECT = 1, MEETS = 2 };
@@ -179,13 +184,8 @@ static int agree(struct attempt *attempt)
             log_refusal(attempt, verdict.cause);
         return verdict.reason;
     }
-    if (verdict.least != verdict.most) {
-        snprintf(cause, sizeof cause, "size or type differs between PEs: %zu to %zu bytes",
-                 (size_t)(verdict.least >> 2), (size_t)(verdict.most >> 2));
-        if (shmemi_job.pe == 0)
-            log_refusal(attempt, cause);
-        return -EINVAL;
-    }
+    if (verdict.least != verdict.most)
+        return refuse_difference(attempt, &verdict);
     attempt->region->is_reached_directly = verdict.common & DIRECT;
     attempt->region->is_met_at = verdict.common & MEETS;
     return 0;
@@ -276,8 +276,8 @@ static void attach(struct attempt *attempt)
         export_object(attempt, &share, &descriptors);
     if (!rc)
         expose(attempt);
-    if (attempt->memory->agents)
-        attempt->memory->agents->find(&region->place, &share.agent);
+    if (attempt->memory->atomic_units)
+        attempt->memory->atomic_units->find(&region->place, &share.atomic_unit);
     rc = shmemi_region_attach(region, &share, can_share ? &descriptors : NULL);
     shmemi_descriptors_close(&descriptors);
     judge_routes(attempt, rc);
@@ -321,7 +321,7 @@ static void make_areas(const struct shmemi_place *beside)
     struct attempt attempt = {.size = SHMEMI_MEETING_AREAS_BYTES,
                               .type = beside->memory->type,
                               .verdict = {.pe = INT_MAX},
-                              .is_for_library = true};
+                              .is_silent = true};
     int rc = commands->allocate(beside, attempt.size, &attempt.object);
     if (rc)
         note_refusal(&attempt, rc, "no memory for the areas in which GPUs meet");

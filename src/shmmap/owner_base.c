@@ -53,7 +53,7 @@ static int fetch(const struct shmemi_region *region, int pe, struct base_entry *
 
 int shmemi_owner_base(struct shmemi_region *region, int pe, uint64_t *base_p)
 {
-    _Atomic uint64_t *known = shmemi_region_owner_base(region, pe);
+    _Atomic uint64_t *known = &shmemi_region_view(region, pe)->owner_base;
     struct base_entry entry;
     *base_p = atomic_load_explicit(known, memory_order_relaxed);
     if (*base_p != SHMEMI_OWNER_BASE_UNKNOWN)

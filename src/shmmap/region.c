@@ -349,3 +349,30 @@ int shmemi_place_of(const void *address, size_t nbytes, struct shmemi_place *pla
     place_p->address += offset;
     return 0;
 }
+
+struct overlap {
+    const struct shmemi_allocation *allocation;
+    size_t size;
+    const struct shmemi_region *found;
+};
+
+static bool overlaps(struct shmemi_region *region, void *argument)
+{
+    struct overlap *overlap = argument;
+    const struct shmemi_allocation *a = overlap->allocation, *b = &region->allocation;
+    bool has_ids = a->buffer_id && b->buffer_id;
+    if (region->id < SHMEMI_REGION_FIRST_MAPPED || a->place.memory != b->place.memory ||
+        (has_ids && a->buffer_id != b->buffer_id))
+        return true;
+    uintptr_t first = a->place.address, other = b->place.address;
+    if (first < other + region->size && other < first + overlap->size)
+        overlap->found = region;
+    return !overlap->found;
+}
+
+bool shmemi_region_is_mapped(const struct shmemi_allocation *allocation, size_t size)
+{
+    struct overlap overlap = {allocation, size, NULL};
+    shmemi_region_for_each(overlaps, &overlap);
+    return overlap.found;
+}

@@ -48,8 +48,7 @@ struct shmemi_region {
     bool is_met_at;                      /* and kernels of all PEs may wait for each other, and be the library's */
 
     /* Private to views.c: */
-    struct shmemi_view *near;     /* of the PEs of this node, by node rank; this PE's own included */
-    _Atomic uint64_t *owner_base; /* their addresses of their own copies, once they were needed (owner_base.c) */
+    struct shmemi_view *near;               /* of the PEs of this node, by node rank; this PE's own included */
     _Atomic(struct shmemi_far_views *) far; /* of PEs of other nodes, once they were needed */
 };
 
@@ -110,6 +109,9 @@ void shmemi_region_remove(struct shmemi_region *region);
 
 /* Visit all regions by ascending number until visit returns false. No region may be added or removed meanwhile. */
 void shmemi_region_for_each(bool (*visit)(struct shmemi_region *region, void *argument), void *argument);
+
+/* Whether a part of this object is mapped already. */
+bool shmemi_region_is_mapped(const struct shmemi_allocation *allocation, size_t size);
 
 /* The region with this number, or NULL, for a request of another PE. No region is removed until this one is given back,
  * which any thread may do. */

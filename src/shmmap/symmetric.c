@@ -57,9 +57,9 @@ static void note_missing(struct shmemi_share *share, int pe)
 /* Unknown devices are not the same. */
 static bool is_same_device(const struct shmemi_share *a, const struct shmemi_share *b)
 {
-    static const uint8_t unknown[sizeof a->agent.device];
-    return memcmp(a->agent.device, unknown, sizeof unknown) &&
-           !memcmp(a->agent.device, b->agent.device, sizeof unknown);
+    static const uint8_t unknown[sizeof a->atomic_unit.device];
+    return memcmp(a->atomic_unit.device, unknown, sizeof unknown) &&
+           !memcmp(a->atomic_unit.device, b->atomic_unit.device, sizeof unknown);
 }
 
 /* descriptors: those that came with the share of that PE, or NULL. */
@@ -125,7 +125,7 @@ static void note_sharers(struct shmemi_region *region, const struct shmemi_share
 {
     const struct shmemi_memory *memory = region->place.memory;
     const int before = shmemi_memory_sharers_of(memory->type, region->allocation.device);
-    if (!memory->agents)
+    if (!memory->atomic_units)
         return;
     region->sharers = count_sharers(region, mine);
     shmemi_region_count_sharers(region);

@@ -15,43 +15,42 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct far_view {
-    struct shmemi_view view;
-    _Atomic uint64_t owner_base;
-};
-
 enum { LEAST_SLOTS = 8 };
 
 struct shmemi_far_views {
     struct shmemi_far_views *older; /* its predecessor, half as large */
     uint32_t n_slots, n_used;       /* n_slots is a power of two, and at least twice n_used */
-    _Atomic(struct far_view *) slot[];
+    _Atomic(struct shmemi_view *) slot[];
 };
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER; /* views of other nodes are made one at a time */
 
 struct shmemi_view shmemi_view_of_copy(const struct shmemi_region *region, int pe)
 {
-    return (struct shmemi_view){
-        .place = region->place, .size = region->size, .region = region->id, .pe = pe, .in_turns = region->in_turns};
+    return (struct shmemi_view){.place = region->place,
+                                .size = region->size,
+                                .region = region->id,
+                                .pe = pe,
+                                .in_turns = region->in_turns,
+                                .owner_base = SHMEMI_OWNER_BASE_UNKNOWN};
 }
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
 /* The slot of a PE, or the free one where it belongs. Multiplying spreads PEs with a common stride. */
-static _Atomic(struct far_view *) *slot_of(struct shmemi_far_views *table, int pe)
+static _Atomic(struct shmemi_view *) *slot_of(struct shmemi_far_views *table, int pe)
 {
     const uint32_t golden_ratio = 0x9e3779b1;
     uint32_t at = (uint32_t)pe * golden_ratio >> 7;
     for (;; at++) {
-        _Atomic(struct far_view *) *slot = &table->slot[at & (table->n_slots - 1)];
-        const struct far_view *far = atomic_load_explicit(slot, memory_order_acquire);
-        if (!far || far->view.pe == pe)
+        _Atomic(struct shmemi_view *) *slot = &table->slot[at & (table->n_slots - 1)];
+        const struct shmemi_view *view = atomic_load_explicit(slot, memory_order_acquire);
+        if (!view || view->pe == pe)
             return slot;
     }
 }
 
-static struct far_view *look_up(const struct shmemi_region *region, int pe)
+static struct shmemi_view *look_up(const struct shmemi_region *region, int pe)
 {
     struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_acquire);
     return table ? atomic_load_explicit(slot_of(table, pe), memory_order_acquire) : NULL;
@@ -59,7 +58,7 @@ static struct far_view *look_up(const struct shmemi_region *region, int pe)
 
 static size_t table_bytes(uint32_t n_slots)
 {
-    return sizeof(struct shmemi_far_views) + n_slots * sizeof(_Atomic(struct far_view *));
+    return sizeof(struct shmemi_far_views) + n_slots * sizeof(_Atomic(struct shmemi_view *));
 }
 
 static struct shmemi_far_views *enlarged(struct shmemi_far_views *table)
@@ -72,15 +71,15 @@ static struct shmemi_far_views *enlarged(struct shmemi_far_views *table)
     larger->older = table;
     larger->n_used = table ? table->n_used : 0;
     for (uint32_t i = 0; table && i < table->n_slots; i++) {
-        struct far_view *far = atomic_load_explicit(&table->slot[i], memory_order_relaxed);
-        if (far)
-            atomic_store_explicit(slot_of(larger, far->view.pe), far, memory_order_relaxed);
+        struct shmemi_view *view = atomic_load_explicit(&table->slot[i], memory_order_relaxed);
+        if (view)
+            atomic_store_explicit(slot_of(larger, view->pe), view, memory_order_relaxed);
     }
     return larger;
 }
 
 /* Enter a view. With the lock held. */
-static int enter(struct shmemi_region *region, struct far_view *far)
+static int enter(struct shmemi_region *region, struct shmemi_view *view)
 {
     struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_relaxed);
     if (!table || 2 * (table->n_used + 1) > table->n_slots)
@@ -88,62 +87,61 @@ static int enter(struct shmemi_region *region, struct far_view *far)
     if (!table)
         return -ENOMEM;
     table->n_used++;
-    atomic_store_explicit(slot_of(table, far->view.pe), far, memory_order_release);
+    atomic_store_explicit(slot_of(table, view->pe), view, memory_order_release);
     atomic_store_explicit(&region->far, table, memory_order_release);
     return 0;
 }
 
 /* ---- Views of other nodes ---------------------------------------------------------------------------------------- */
 
-static void free_far(struct far_view *far)
+static void free_far(struct shmemi_view *view)
 {
-    if (!far)
+    if (!view)
         return;
-    shmemi_view_detach(&far->view);
-    shmemi_hold(SHMEMI_PART_VIEWS, -(ptrdiff_t)sizeof *far);
-    free(far);
+    shmemi_view_detach(view);
+    shmemi_hold(SHMEMI_PART_VIEWS, -(ptrdiff_t)sizeof *view);
+    free(view);
 }
 
 /* With the lock held. */
-static int make(struct shmemi_region *region, int pe, struct far_view **far_p)
+static int make(struct shmemi_region *region, int pe, struct shmemi_view **view_p)
 {
-    struct far_view *far = calloc(1, sizeof *far);
-    if (!far)
+    struct shmemi_view *view = calloc(1, sizeof *view);
+    if (!view)
         return -ENOMEM;
-    shmemi_hold(SHMEMI_PART_VIEWS, sizeof *far);
-    far->view = shmemi_view_of_copy(region, pe);
-    far->owner_base = SHMEMI_OWNER_BASE_UNKNOWN;
-    int rc = shmemi_view_attach(&far->view, NULL);
+    shmemi_hold(SHMEMI_PART_VIEWS, sizeof *view);
+    *view = shmemi_view_of_copy(region, pe);
+    int rc = shmemi_view_attach(view, NULL);
     if (!rc)
-        rc = enter(region, far);
+        rc = enter(region, view);
     if (rc)
-        free_far(far);
-    *far_p = far;
+        free_far(view);
+    *view_p = view;
     return rc;
 }
 
-static struct far_view *far_view(const struct shmemi_region *region, int pe)
+static struct shmemi_view *far_view(const struct shmemi_region *region, int pe)
 {
     int rc = 0;
-    struct far_view *far = look_up(region, pe);
-    if (shmemi_likely(far != NULL))
-        return far;
+    struct shmemi_view *view = look_up(region, pe);
+    if (shmemi_likely(view != NULL))
+        return view;
     pthread_mutex_lock(&making);
-    far = look_up(region, pe);
-    if (!far)
-        rc = make((struct shmemi_region *)region, pe, &far);
+    view = look_up(region, pe);
+    if (!view)
+        rc = make((struct shmemi_region *)region, pe, &view);
     pthread_mutex_unlock(&making);
     if (rc == -ENOMEM)
         shmemi_fatal("out of memory for the route to PE %d", pe);
     if (rc)
         shmemi_fatal("PE %d cannot be reached", pe);
-    return far;
+    return view;
 }
 
 struct shmemi_view *shmemi_view_found(const struct shmemi_region *region, int pe)
 {
     int rank = shmemi_job_node_rank_of(pe);
-    return rank < 0 ? &far_view(region, pe)->view : &region->near[rank];
+    return rank < 0 ? far_view(region, pe) : &region->near[rank];
 }
 
 struct shmemi_view *shmemi_near_view_found(const struct shmemi_region *region, int pe)
@@ -152,32 +150,22 @@ struct shmemi_view *shmemi_near_view_found(const struct shmemi_region *region, i
     return rank < 0 ? NULL : &region->near[rank];
 }
 
-_Atomic uint64_t *shmemi_region_owner_base(const struct shmemi_region *region, int pe)
-{
-    int rank = shmemi_job_node_rank_of(pe);
-    return rank < 0 ? &far_view(region, pe)->owner_base : &region->owner_base[rank];
-}
-
 /* ---- Open and close ---------------------------------------------------------------------------------------------- */
 
 static size_t near_bytes(void)
 {
-    return (size_t)shmemi_job.node_n_pes * (sizeof(struct shmemi_view) + sizeof(_Atomic uint64_t));
+    return (size_t)shmemi_job.node_n_pes * sizeof(struct shmemi_view);
 }
 
 int shmemi_views_open(struct shmemi_region *region)
 {
     const size_t n = (size_t)shmemi_job.node_n_pes;
     region->near = calloc(n, sizeof *region->near);
-    region->owner_base = malloc(n * sizeof *region->owner_base);
-    if (!region->near || !region->owner_base) {
+    if (!region->near) {
         shmemi_error("out of memory for the routes to the %zu PEs of this node", n);
-        shmemi_views_close(region);
         return -ENOMEM;
     }
     shmemi_hold(SHMEMI_PART_VIEWS, (ptrdiff_t)near_bytes());
-    for (size_t i = 0; i < n; i++)
-        region->owner_base[i] = SHMEMI_OWNER_BASE_UNKNOWN;
     return 0;
 }
 
@@ -202,16 +190,6 @@ int shmemi_views_try_far(struct shmemi_region *region)
     return rc;
 }
 
-size_t shmemi_views_bytes(const struct shmemi_region *region)
-{
-    const struct shmemi_far_views *table = atomic_load_explicit(&region->far, memory_order_acquire);
-    size_t bytes = region->near ? near_bytes() : 0;
-    bytes += table ? table->n_used * sizeof(struct far_view) : 0;
-    for (; table; table = table->older)
-        bytes += table_bytes(table->n_slots);
-    return bytes;
-}
-
 static void close_far(struct shmemi_region *region)
 {
     struct shmemi_far_views *table = atomic_exchange(&region->far, NULL), *older;
@@ -229,10 +207,8 @@ void shmemi_views_close(struct shmemi_region *region)
     for (int rank = 0; region->near && rank < shmemi_job.node_n_pes; rank++)
         shmemi_view_detach(&region->near[rank]);
     close_far(region);
-    if (region->near && region->owner_base)
+    if (region->near)
         shmemi_hold(SHMEMI_PART_VIEWS, -(ptrdiff_t)near_bytes());
     free(region->near);
-    free(region->owner_base);
     region->near = NULL;
-    region->owner_base = NULL;
 }

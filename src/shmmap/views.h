@@ -19,8 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX /* not yet read from the owner's table */
-
 /* Make room for the views of the PEs of this node. -ENOMEM, logged: nothing is left. */
 int shmemi_views_open(struct shmemi_region *region);
 /* Detach and free all views. Idempotent. */
@@ -28,9 +26,6 @@ void shmemi_views_close(struct shmemi_region *region);
 
 /* Whether PEs of other nodes can be reached at all, which is the same for all of them: 0, or -errno, logged. */
 int shmemi_views_try_far(struct shmemi_region *region);
-
-/* Bytes that the views of a region take, without what drivers keep for each. */
-size_t shmemi_views_bytes(const struct shmemi_region *region);
 
 /* A view as it is before drivers are asked (shmemi_view_attach). */
 struct shmemi_view shmemi_view_of_copy(const struct shmemi_region *region, int pe);
@@ -56,8 +51,5 @@ shmemi_region_near_view(const struct shmemi_region *region, int pe)
     unsigned rank = (unsigned)pe - (unsigned)shmemi_job.node_first;
     return shmemi_likely(rank < shmemi_job.node_consecutive) ? &region->near[rank] : shmemi_near_view_found(region, pe);
 }
-
-/* Where the owner's address of a PE's copy is kept once it is known (owner_base.c). */
-_Atomic uint64_t *shmemi_region_owner_base(const struct shmemi_region *region, int pe);
 
 #endif

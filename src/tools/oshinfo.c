@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oshinfo: prints what this build of MapSHMEM has and what it finds on this machine, all settings, and the routes
- * between the PEs for each kind of memory. Started by oshrun it prints the routes of that job, otherwise those of a
+ * oshinfo: prints what this build of MapSHMEM has and what it finds on this machine, the routes between the PEs for each
+ * kind of memory, and on demand the settings. Started by oshrun it prints the routes of that job, otherwise those of a
  * single PE.
  */
 #include "tools/oshinfo.h"
@@ -28,9 +28,9 @@ enum { OBJECT_BYTES = 4096, FIRST_GPU_TYPE = SHMEMI_MEMTYPE_HOST + 1 };
 
 static const char usage[] =
     "usage: oshinfo [OPTION]\n"
-    "Prints what this build of MapSHMEM has, what it finds on this machine, and the routes between the PEs; all of\n"
-    "it without an option. Under oshrun -n N it describes that job.\n"
-    "  --settings       only the settings\n"
+    "Prints what this build of MapSHMEM has, the devices that it finds on this machine, the routes between the PEs,\n"
+    "where threads run, and what memory is used for. Under oshrun -n N it describes that job.\n"
+    "  --settings       the settings, which are not printed without this option\n"
     "  --tuning         only what the library chooses by: constants, and settings for tests\n"
     "  --routes         only the routes between the PEs\n"
     "  --threads        only where the PEs and the library's threads run\n"
@@ -51,7 +51,8 @@ static void print_devices(int type)
     char name[128], address[32];
     const struct shmemi_memory *memory = shmemi_memory_of_type(type);
     int count = memory ? memory->device_count() : 0;
-    printf("  %-8s %d device%s\n", shmemi_memory_type_name(type), count, count == 1 ? "" : "s");
+    printf("  %-8s %d device%s%s\n", shmemi_memory_type_name(type), count, count == 1 ? "" : "s",
+           shmemi_memory_is_built(type) ? "" : " (this build of the library has no support for it)");
     for (int i = 0; i < count; i++) {
         if (memory->device_name(i, name, sizeof name))
             strcpy(name, "unknown");
@@ -79,7 +80,9 @@ static void print_table(void)
         for (int relation = 0; relation < SHMEMI_RELATIONS; relation++)
             printf(" %-14s", shmemi_route_of((enum shmemi_memory_class) class, (enum shmemi_relation)relation));
     }
-    printf("\n");
+    printf("\nvmm: memory of cuMemCreate, pool: of cudaMallocAsync; -private: other processes cannot open it. What the "
+           "routes\n"
+           "are: man 7 shmem_routes\n");
     fflush(stdout);
 }
 
@@ -142,24 +145,26 @@ static void show_gpu_matrix(int type, oshinfo_show_t *show)
     void *object = NULL;
     int device = shmemx_my_device(type);
     const struct shmemi_memory *memory = device < 0 ? NULL : shmemi_memory_of_type(type);
-    int *have = shmem_malloc(sizeof *have), *least = shmem_malloc(sizeof *least);
-    *have = memory && !memory->allocate(device, OBJECT_BYTES, &object) ? 0 : 1;
-    shmem_int_max_reduce(SHMEM_TEAM_WORLD, least, have, 1); /* 1: some PE has none */
+    int *lacks = shmem_malloc(sizeof *lacks), *lacking = shmem_malloc(sizeof *lacking);
+    *lacks = memory && !memory->allocate(device, OBJECT_BYTES, &object) ? 0 : 1;
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, lacking, lacks, 1); /* PEs without a device */
     snprintf(title, sizeof title, "%s memory", shmemi_memory_type_name(type));
-    if (*least == 0) {
+    if (*lacking == 0) {
         void *address = shmmap(object, OBJECT_BYTES, type);
         if (address)
             oshinfo_show_matrix(title, address, show);
         if (show == oshinfo_print_matrix)
             print_sharers(memory);
         shmumap(address);
+    } else if (shmem_my_pe() == 0 && show == oshinfo_print_matrix) {
+        printf("\n%s: %s PE has a device\n", title, *lacking == shmem_n_pes() ? "no" : "not every");
     } else if (shmem_my_pe() == 0) {
         show(title, NULL);
     }
     if (object)
         memory->deallocate(object);
-    shmem_free(least);
-    shmem_free(have);
+    shmem_free(lacking);
+    shmem_free(lacks);
 }
 
 void oshinfo_routes(oshinfo_show_t *show)
@@ -175,9 +180,9 @@ void oshinfo_routes(oshinfo_show_t *show)
 
 static void print_routes(void)
 {
+    oshinfo_routes(oshinfo_print_matrix);
     if (shmem_my_pe() == 0)
         print_table();
-    oshinfo_routes(oshinfo_print_matrix);
 }
 
 static void print_settings(void)
@@ -200,7 +205,7 @@ static const struct {
     const char *option;
     bool build, settings, threads, routes, memory, json;
 } views[] = {
-    {"", true, true, true, true, true, false},
+    {"", true, false, true, true, true, false},
     {"--settings", false, true, false, false, false, false},
     {"--threads", false, false, true, false, false, false},
     {"--routes", false, false, false, true, false, false},
@@ -220,12 +225,14 @@ static void print_view(int view)
         fflush(stdout);
     }
     shmem_barrier_all();
-    if (views[view].threads)
-        oshinfo_threads(print_thread_line);
     if (views[view].routes)
         print_routes();
+    if (views[view].threads)
+        oshinfo_threads(print_thread_line);
     if (views[view].memory && shmem_my_pe() == 0)
         print_memory();
+    if (views[view].build && shmem_my_pe() == 0)
+        printf("\nsettings: oshinfo --settings; more: oshinfo --help\n");
 }
 
 /* Options that need no job: returns the exit status, or -1 for another one. */

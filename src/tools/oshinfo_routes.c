@@ -139,10 +139,6 @@ static void print_summary(const struct oshinfo_matrix *matrix)
 
 void oshinfo_print_matrix(const char *title, const struct oshinfo_matrix *matrix)
 {
-    if (!matrix) {
-        printf("\n%s: not every PE has a device\n", title);
-        return;
-    }
     printf("\n%s, route from PE%s to PE%s:\n", title, matrix->n <= LETTERED_PES_MAX ? " (row)" : "",
            matrix->n <= LETTERED_PES_MAX ? " (column)" : "");
     if (matrix->n <= NAMED_PES_MAX)

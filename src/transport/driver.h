@@ -25,6 +25,8 @@
 struct shmemi_driver;
 struct shmemi_link;
 
+#define SHMEMI_OWNER_BASE_UNKNOWN UINT64_MAX
+
 /* A PE's copy of a region as this PE reaches it. */
 struct shmemi_view {
     const struct shmemi_driver *driver;
@@ -33,10 +35,11 @@ struct shmemi_view {
     void *data;                     /* private to the driver */
     const struct shmemi_link *link; /* carries requests to this PE (request.h); set before drivers are asked */
     size_t size;                    /* of the region, in bytes */
-    bool by_agent;                  /* this process can use the memory's agent for atomic operations (gpu/list.h) */
-    bool in_turns;                  /* several PEs use the device of this PE's copy in turns (gpu/memory.h) */
+    bool by_atomic_unit;            /* this process can use the memory's unit for atomic operations (gpu/list.h) */
+    bool in_turns;                  /* PEs use this PE's device in turns, and the peer's, as is assumed */
     uint32_t region;                /* number of the region, the same on every PE */
     int pe;
+    _Atomic uint64_t owner_base; /* the copy's address as its owner sees it, once it was needed (shmmap/owner_base.c) */
 };
 
 /* What a PE tells the other PEs of its node about its copy of a region. */
@@ -46,7 +49,7 @@ struct shmemi_share {
     uint64_t token_address; /* where the owner keeps the job key, so that its pid can be verified */
     int32_t pid;
     int32_t exported; /* the handle is valid */
-    struct shmemi_agent agent;
+    struct shmemi_atomic_unit atomic_unit;
     struct shmemi_memory_handle handle;
     struct shmemi_mailbox_label label; /* of the mailbox that sends and receives file descriptors */
     /* Filled in by the PE that attaches. */
@@ -206,13 +209,9 @@ struct shmemi_driver {
     /* Optional: does the driver leave this transfer, although it could do it itself, to the owner, as a request? */
     bool (*is_left_to_owner)(const struct shmemi_transfer *);
 
-    /* fetch_p is NULL when the old value is not wanted; such an operation may still be under way on return. */
-    int (*amo)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
-               void *fetch_p);
-
-    /* An atomic operation whose old value may arrive as late as quiet. fetch_p is not NULL. */
-    int (*amo_nbi)(struct shmemi_context *, const struct shmemi_view *, size_t offset, const struct shmemi_amo *amo,
-                   void *fetch_p);
+    /* An atomic operation. The old value is at fetch_p on return if is_blocking, and otherwise at quiet. fetch_p is NULL when
+     * it is not wanted; such an operation may still be under way on return. */
+    int (*amo)(struct shmemi_context *, const struct shmemi_word_update *, void *fetch_p, bool is_blocking);
 
     /* Optional: a contiguous put, and the update of a word of the same PE that takes effect after it. -ENOTSUP: nothing was
      * done, for one because the word is served by a driver that this one cannot order. */

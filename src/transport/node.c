@@ -230,6 +230,13 @@ void shmemi_node_leave(void)
     *node = (struct shmemi_node){.fd = -1, .doorbell = -1};
 }
 
+void shmemi_node_end_first(void)
+{
+    enum { SECONDS_FOR_THE_FIRST = 5 };
+    if (shmemi_node.header && atomic_exchange(&shmemi_node.header->is_given_up, 1))
+        sleep(SECONDS_FOR_THE_FIRST);
+}
+
 void shmemi_node_end_lost(int pe)
 {
     enum { LAUNCHER_SECONDS = 10 };

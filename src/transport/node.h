@@ -35,7 +35,7 @@ struct shmemi_ring_entry {
 };
 
 struct shmemi_ring {
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t tail; /* next ticket for a producer; relaxed: the entry has the order */
     SHMEMI_CACHE_ALIGNED uint64_t head;         /* used by the consumer only */
     struct shmemi_ring_entry entry[SHMEMI_RING_ENTRIES];
 };
@@ -47,7 +47,7 @@ struct shmemi_control {
     uint64_t doorbell; /* number of its name (doorbell.h) */
     /* This PE's requests without a slot that their owners have completed, by set. */
     SHMEMI_CACHE_ALIGNED _Atomic uint64_t slotless_settled[SHMEMI_SLOTLESS_SETS];
-    _Atomic uint32_t slotless_failed;
+    _Atomic uint32_t slotless_failed; /* relaxed: set before slotless_settled is raised by a release */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t slot_state[SHMEMI_STAGING_SLOTS_MAX];
     _Atomic uint32_t barriers; /* entered by this PE: shows those that wait in one who has not come */
 };
@@ -57,8 +57,8 @@ struct shmemi_node_header {
     uint64_t size;                /* of the whole segment */
     _Atomic uint64_t pulse_sent;  /* when a PE of the node sent the last sign of life (ucx/pulse.c) */
     _Atomic uint32_t is_cut_off;  /* a PE of the node has found that another host is lost */
-    _Atomic uint32_t is_given_up; /* a PE of the node ends the job, because shmem_init takes too long */
-    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had met all others */
+    _Atomic uint32_t is_given_up; /* a PE of the node ends the job (shmemi_node_end_first) */
+    _Atomic uint64_t time_zero;   /* of traces: shmemi_clock when the first PE of the node had seen all others come */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t arrived;         /* PEs in the present barrier */
     SHMEMI_CACHE_ALIGNED _Atomic uint32_t epoch;           /* barriers completed */
     SHMEMI_CACHE_ALIGNED char record[SHMEMI_RECORD_BYTES]; /* a result that the leader publishes to all */
@@ -131,6 +131,10 @@ void shmemi_node_barrier(void);
 
 /* Has a PE come to the barrier in which this PE is, or farther? */
 bool shmemi_node_has_come(int node_rank);
+
+/* Before this PE ends the job for a reason that other PEs of the node find out, too: the first one does it and says why, and
+ * the others leave it to that one for some seconds. */
+void shmemi_node_end_first(void);
 
 /* A PE of this node has gone, as a system call that touches it says. The launcher knows what became of it and ends the job;
  * this PE must not be the first to end, or it would be blamed. If the launcher does not, end the job and name that PE. */

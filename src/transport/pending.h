@@ -54,7 +54,8 @@ enum shmemi_pending_kind {
 };
 
 struct shmemi_pending {
-    _Atomic unsigned kinds; /* bit of each kind that was ever in use: 0 on a context that only loads and stores */
+    /* Bit of each kind that was ever in use: 0 on a context that only loads and stores. Relaxed: the counts have the order. */
+    _Atomic unsigned kinds;
     struct shmemi_count of[SHMEMI_PENDING_KINDS];
 };
 
@@ -85,7 +86,7 @@ extern atomic_bool shmemi_pending_is_held;
 struct shmemi_ucx_batch {
     _Atomic uint64_t issued;
     _Atomic uint64_t completed;
-    atomic_int status; /* UCX's, of the first error */
+    atomic_int status; /* UCX's, of the first error; relaxed: `completed` is raised behind it, by a release */
 };
 
 #endif

@@ -39,7 +39,7 @@ void shmemi_prepared_pin(void);
 /* Release everything; no transfer is under way, network and GPU kinds are still open. */
 void shmemi_prepared_close(void);
 
-/* Number of prepared ranges. Read on the fast path. */
+/* Number of prepared ranges. Read on the fast path; relaxed: the ranges are read under their lock. */
 extern atomic_size_t shmemi_prepared_count;
 /* The network's handle of the prepared range that holds these bytes; NULL when there is none. */
 void *shmemi_prepared_find(const void *address, size_t nbytes);

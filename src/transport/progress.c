@@ -21,7 +21,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 atomic_bool shmemi_pending_is_held;
 
@@ -37,11 +36,6 @@ bool shmemi_has_work_always(enum shmemi_turn turn)
 {
     (void)turn;
     return true;
-}
-
-int shmemi_sleep_until_woken(void)
-{
-    return -1;
 }
 
 void shmemi_sweep_nothing(void)
@@ -194,15 +188,12 @@ static enum shmemi_patience patience_here(void)
     return shmemi_job.n_nodes > 1 ? SHMEMI_WAIT_FOR_NETWORK : SHMEMI_WAIT_IN_NODE;
 }
 
-/* The time of shmem_init is over. The first PE of the node that finds it out ends the job and names those that have not
- * come; the others leave it to that one for some seconds. */
+/* The time of shmem_init is over: end the job, and name those that have not come. */
 static _Noreturn void give_up_init(void)
 {
-    enum { SECONDS_FOR_THE_FIRST = 5 };
     char text[512];
     shmemi_watch_describe(text, sizeof text);
-    if (shmemi_node.header && atomic_exchange(&shmemi_node.header->is_given_up, 1))
-        sleep(SECONDS_FOR_THE_FIRST);
+    shmemi_node_end_first();
     shmemi_fatal("shmem_init has not ended within %zu s (SHMEM_TIMEOUT)%s%s", shmemi_settings.timeout,
                  text[0] ? ": it waits " : "", text);
 }

@@ -53,7 +53,6 @@ struct shmemi_worker {
 /* Defaults for the members of a worker. */
 extern const _Atomic unsigned shmemi_work_is_unknown;
 bool shmemi_has_work_always(enum shmemi_turn turn);
-int shmemi_sleep_until_woken(void);
 void shmemi_sweep_nothing(void);
 
 /* Set the workers of this job; the caller keeps the array. From now on waiting threads run them. n = 0 removes them. */

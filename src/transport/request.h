@@ -18,6 +18,7 @@
 
 #include "bootstrap/job_key.h"
 #include "gpu/memory.h"
+#include "transport/unused.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,13 +105,21 @@ static inline bool shmemi_request_is_followed(const struct shmemi_request *reque
     return request->type == SHMEMI_REQUEST_PUT && !request->inline_size && request->u.put.is_followed;
 }
 
-/* State of a staging slot. The origin claims it (FREE -> BUSY) and frees it after DONE or FAILED; the owner's answer
- * makes it FREE (put), DONE (get, amo: the answer lies in the slot's memory) or FAILED (the owner has logged why). */
-enum shmemi_slot_state { SHMEMI_SLOT_FREE, SHMEMI_SLOT_BUSY, SHMEMI_SLOT_DONE, SHMEMI_SLOT_FAILED };
+/* State of a staging slot. The origin claims it (FREE -> BUSY) and frees it after DONE or a failure; the owner's answer
+ * makes it FREE (put), DONE (get, amo: the answer lies in the slot's memory) or FAILED (the owner has logged why). It is
+ * FAILED_HERE if the answer has not arrived (the origin has logged why). */
+enum shmemi_slot_state {
+    SHMEMI_SLOT_FREE,
+    SHMEMI_SLOT_BUSY,
+    SHMEMI_SLOT_DONE,
+    SHMEMI_SLOT_FAILED,
+    SHMEMI_SLOT_FAILED_HERE,
+};
 
 /* A request that has arrived at its owner. The link makes it and hands it to shmemi_arrival_accept (staged/owner.h),
  * which calls settle exactly once, now or later, under the service lock: that answers the origin and releases it. */
 struct shmemi_arrival {
+    struct shmemi_unused unused;
     struct shmemi_request request;
     void *payload; /* host memory: dense data of a PUT (u.data when inline), room for the answer of a GET or AMO */
     void (*settle)(struct shmemi_arrival *arrival, int status); /* status: 0 or -errno */

@@ -17,7 +17,7 @@ static const char *const settings[] = {
     "broadcast=eager,fcollect=eager,collect=eager,alltoall=eager,reduce=flat,scan=flat,leaders_reduce=doubling",
     "reduce=kernel,scan=kernel",
     "leaders_broadcast=halving,leaders_fcollect=dissemination,leaders_reduce=halving,leaders_alltoall=bruck,"
-    "leaders_lengths=relay",
+    "leaders_lengths=dissemination",
 };
 enum { N_SETTINGS = sizeof settings / sizeof settings[0] };
 

@@ -69,7 +69,10 @@ static void check_single_faults(int culprit)
                    culprit, "");
     expect_refusal("an unknown type on one PE", object, BYTES, guilty ? 99 : device->ops->memtype, culprit, "type");
     if (!alone)
-        expect_refusal("sizes that differ", object, guilty ? BYTES - 8 : BYTES, device->ops->memtype, -1, "differ");
+        expect_refusal("sizes that differ", object, guilty ? BYTES - 8 : BYTES, device->ops->memtype, culprit,
+                       "size or type differs");
+    expect_refusal("a PE that has nothing to map", guilty ? NULL : object, guilty ? 0 : BYTES,
+                   guilty ? 0 : device->ops->memtype, culprit, "nothing to map");
     expect_map("a fault of one PE");
 }
 

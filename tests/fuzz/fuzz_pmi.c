@@ -245,7 +245,6 @@ static void reset(int *pair)
     close(pair[1]);
     fd = -1;
     round_number = 0;
-    in_use = false;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -47,8 +47,7 @@ static void fill(char *bytes, size_t n, unsigned salt)
 static void copy(struct shmemi_double_queue *queue, bool to_device, size_t nbytes, unsigned salt)
 {
     static const struct shmemi_dma functions = {start, test};
-    struct shmemi_host_rows rows = {
-        .host = host, .cutter = {.width = nbytes, .rows = 1}, .stream_copy = shmemi_streaming_copy()};
+    struct shmemi_host_rows rows = {.host = host, .cutter = {.width = nbytes, .rows = 1}};
     const struct shmemi_queued_copy what = {
         .to_device = to_device,
         .nbytes = nbytes,

@@ -211,11 +211,12 @@ static void get(struct actor *actor, size_t offset, size_t nbytes)
 static void update(struct actor *actor)
 {
     const unsigned word = seeded_number(WORDS);
-    const struct shmemi_amo amo = {.op = SHMEMI_AMO_ADD, .size = 8, .operand = 1 + seeded_number(9)};
+    const struct shmemi_word_update add = {&view,
+                                           THREADS * PART + word * sizeof(uint64_t),
+                                           {.op = SHMEMI_AMO_ADD, .size = 8, .operand = 1 + seeded_number(9)}};
     uint64_t old;
-    atomic_fetch_add(&added[word], amo.operand);
-    check(view.driver->amo(&actor->context, &view, THREADS * PART + word * sizeof(uint64_t), &amo,
-                           seeded_number(2) ? &old : NULL));
+    atomic_fetch_add(&added[word], add.amo.operand);
+    check(view.driver->amo(&actor->context, &add, seeded_number(2) ? &old : NULL, true));
 }
 
 static void step(struct actor *actor)

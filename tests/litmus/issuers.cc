@@ -78,7 +78,7 @@ static void host_order(litmus_order order, const litmus_object &)
 static void host_read(const litmus_place &from, uint64_t *result)
 {
     if (from.object->is_host && from.pe == shmem_my_pe())
-        *result = *const_cast<volatile uint64_t *>(from.word());
+        *result = __atomic_load_n(from.word(), __ATOMIC_ACQUIRE);
     else
         *result = shmem_uint64_g(from.word(), from.pe);
 }

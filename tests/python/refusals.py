@@ -10,7 +10,7 @@ from harness import main, raises
 
 def test_arguments():
     a, n = shmem.zeros((4, 4)), shmem.n_pes()
-    with raises(shmem.InvalidPE, f"no PE {n}"):
+    with raises(shmem.InvalidPE, f"no PE {n} in the team; the job has PEs 0 to {n - 1}"):
         shmem.put(a, a, n)
     with raises(IndexError):
         shmem.get(np.zeros(1), a, -1)

@@ -302,14 +302,12 @@ static void check_pool(void)
         memory->lists->give(list[n]);
 }
 
-static void check_agent(void)
+static void check_atomic_unit(void)
 {
-    struct shmemi_agent agent, other = {.exists = true};
-    memory->agents->find(&here, &agent);
-    CHECK(agent.exists && memory->agents->reaches(&there, &agent));
-    CHECK(!memory->agents->reaches(&there, &other));
-    other.exists = false;
-    CHECK(!memory->agents->reaches(&there, &other));
+    struct shmemi_atomic_unit unit, other = {.exists = true};
+    memory->atomic_units->find(&here, &unit);
+    CHECK(unit.exists && memory->atomic_units->reaches(&there, &unit));
+    CHECK(!memory->atomic_units->reaches(&there, &other));
 }
 
 static void open_boxes(void)
@@ -338,7 +336,7 @@ int main(int argc, char **argv)
         printf("# no kernels in this build: skipped\n");
         return SKIP;
     }
-    check_agent();
+    check_atomic_unit();
     check_pool();
     check_alignments(false);
     check_alignments(true);

@@ -124,7 +124,6 @@ static int copy(struct device *device, const struct size *size)
         .host = host + GUARD + 1,
         .pitch = size->host_pitch,
         .cutter = {.width = size->width, .rows = size->rows},
-        .stream_copy = shmemi_streaming_copy(),
     };
     struct shmemi_queued_copy what = {
         .to_device = device->to_device,

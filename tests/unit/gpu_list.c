@@ -35,7 +35,7 @@ static void reset(struct shmemi_context *context)
     device.n_started = device.n_operations = device.n_copies = 0;
     shmemi_settings.gpu_batch = 32;
     shmemi_settings.gpu_batch_size = 512;
-    view = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)there}, .size = sizeof there, .by_agent = true};
+    view = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)there}, .size = sizeof there, .by_atomic_unit = true};
     own = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)here}, .size = sizeof here};
 }
 
@@ -130,7 +130,7 @@ static void check_off(void)
         put_own(&context, i);
     CHECK(!device.n_started && device.n_copies == 50);
     for (int i = 0; i < 50; i++)
-        CHECK(!shmemi_direct_amo(&context, &view, 0, &add, NULL));
+        CHECK(!shmemi_direct_amo(&context, &(struct shmemi_word_update){&view, 0, add}, NULL, true));
     CHECK(device.n_started == 50);
     finish(&context);
     CHECK(there[0] == here[0] + 50);
@@ -223,16 +223,17 @@ static void check_amos(void)
     uint32_t short_old = 0;
     reset(&context);
     for (int i = 0; i < 1000; i++)
-        CHECK(!shmemi_direct_amo(&context, &view, 8, &add, NULL));
-    CHECK(!shmemi_direct_amo(&context, &view, 8, &add, &old) && old == 1000);
+        CHECK(!shmemi_direct_amo(&context, &(struct shmemi_word_update){&view, 8, add}, NULL, true));
+    CHECK(!shmemi_direct_amo(&context, &(struct shmemi_word_update){&view, 8, add}, &old, true) && old == 1000);
     for (int i = 0; i < 100; i++)
-        CHECK(!shmemi_direct_amo_nbi(&context, &view, 8, &add, &out[i]));
+        CHECK(!shmemi_direct_amo(&context, &(struct shmemi_word_update){&view, 8, add}, &out[i], false));
     finish(&context);
     for (int i = 0; i < 100; i++)
         sum += out[i];
     CHECK(there[1] == 1101 && sum == 100 * 1001 + 99 * 100 / 2);
     there[2] = 0x700000005;
-    CHECK(!shmemi_direct_amo(&context, &view, 16, &swap, &short_old) && short_old == 5 && there[2] == 0x700000009);
+    CHECK(!shmemi_direct_amo(&context, &(struct shmemi_word_update){&view, 16, swap}, &short_old, true) &&
+          short_old == 5 && there[2] == 0x700000009);
     finish(&context);
 }
 
@@ -272,7 +273,7 @@ static void check_signals(void)
     other.place.object = &another;
     CHECK(put_signal(&context, &source, 8, &elsewhere, true) == -ENOTSUP);
     other = view;
-    other.by_agent = false;
+    other.by_atomic_unit = false;
     CHECK(put_signal(&context, &source, 8, &elsewhere, true) == -ENOTSUP);
     finish(&context);
 }
@@ -308,7 +309,7 @@ static void check_contention(void)
     CHECK(device.n_started == 2 * LISTS);
     for (int i = 0; i < LISTS; i++)
         CHECK(!shmemi_drivers_quiet(&context[i]));
-    CHECK(!shmemi_direct_amo(&context[LISTS], &view, 0, &add, NULL));
+    CHECK(!shmemi_direct_amo(&context[LISTS], &(struct shmemi_word_update){&view, 0, add}, NULL, true));
     CHECK(!shmemi_drivers_quiet(&context[LISTS]) && !taken());
 }
 
@@ -339,7 +340,7 @@ static void *add_many(void *argument)
     (void)argument;
     for (int i = 0; i < ADDS; i += 10) {
         for (int k = 0; k < 10; k++)
-            CHECK(!shmemi_direct_amo_nbi(&shared, &view, 8, &add, &old[k]));
+            CHECK(!shmemi_direct_amo(&shared, &(struct shmemi_word_update){&view, 8, add}, &old[k], false));
         if (i % 100 == 0)
             put_own(&shared, 100 + i % WORDS / 2);
         CHECK(!shmemi_drivers_quiet(&shared));

@@ -22,12 +22,17 @@ static unsigned advance_for_others(void)
     return 1;
 }
 
+static int until_woken(void)
+{
+    return -1;
+}
+
 static const struct shmemi_worker of_this_pe = {
     .name = "of this PE",
     .work = &shmemi_work_is_unknown,
     .has_work = shmemi_has_work_always,
     .advance = advance_own,
-    .sleep_ms = shmemi_sleep_until_woken,
+    .sleep_ms = until_woken,
     .sweep = shmemi_sweep_nothing,
 };
 static const struct shmemi_worker for_others = {
@@ -36,7 +41,7 @@ static const struct shmemi_worker for_others = {
     .work = &shmemi_work_is_unknown,
     .has_work = shmemi_has_work_always,
     .advance = advance_for_others,
-    .sleep_ms = shmemi_sleep_until_woken,
+    .sleep_ms = until_woken,
     .sweep = shmemi_sweep_nothing,
 };
 static const struct shmemi_worker *const workers[] = {&for_others, &of_this_pe};

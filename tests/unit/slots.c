@@ -118,7 +118,8 @@ static void check_failure(int event, int send)
     unsigned slot = leave_loading(&context);
     CHECK(shmemi_worker_slots.advance() == 1);
     atomic_store(&send_result, 0);
-    CHECK(shmemi_slots_complete(&other) == 0);
+    CHECK(shmemi_slots_await_filled(&other, 0) == 0 && shmemi_slots_complete(&other) == 0);
+    CHECK(shmemi_slots_await_filled(&context, 0) == -EIO);
     CHECK(shmemi_slots_complete(&context) == -EIO);
     CHECK(shmemi_slots_complete(&context) == 0);
     CHECK(shmemi_slot_claim(&context) == (int)slot);
@@ -133,6 +134,17 @@ static void check_refused_by_owner(void)
     CHECK(shmemi_worker_slots.advance() == 1);
     shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FAILED);
     CHECK(shmemi_slots_complete(&context) == -EIO);
+}
+
+/* This PE has logged what failed: nobody says that the owner has. */
+static void check_lost_answer(void)
+{
+    struct shmemi_context context = {0};
+    atomic_store(&event_result, 0);
+    unsigned slot = leave_loading(&context);
+    CHECK(shmemi_worker_slots.advance() == 1);
+    shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FAILED_HERE);
+    CHECK(shmemi_slots_await(&context) == SHMEMI_FAILED_HERE);
 }
 
 /* A blocking get waits with a context of its own: it learns where its own requests have failed, and nothing of others. */
@@ -157,7 +169,7 @@ static void check_whose_failure(void)
     CHECK(shmemi_slots_await(&context) == SHMEMI_FAILED_HERE);
 }
 
-/* Another thread fills, sends and settles while this one is quiet. */
+/* Another thread fills, sends and settles while this one waits. */
 static void *make_progress(void *stop)
 {
     int before = atomic_load(&sent);
@@ -173,7 +185,13 @@ static void *make_progress(void *stop)
     return NULL;
 }
 
-static void check_quiet_waits(void)
+static int await_filled(struct shmemi_context *context)
+{
+    CHECK(shmemi_slots_await_filled(context, 1) == 0);
+    return shmemi_slots_await_filled(context, 0);
+}
+
+static void check_waits(int (*wait)(struct shmemi_context *context))
 {
     struct shmemi_context context = {0};
     atomic_bool stop = false;
@@ -182,6 +200,7 @@ static void check_quiet_waits(void)
     int before = atomic_load(&sent);
     leave_loading(&context);
     CHECK(!pthread_create(&thread, NULL, make_progress, &stop));
+    CHECK(wait(&context) == 0);
     CHECK(shmemi_slots_complete(&context) == 0);
     CHECK(atomic_load(&sent) == before + 1);
     atomic_store(&stop, true);
@@ -197,8 +216,10 @@ int main(void)
     check_failure(-EIO, 0);
     check_failure(0, -ECONNRESET);
     check_refused_by_owner();
+    check_lost_answer();
     check_whose_failure();
-    check_quiet_waits();
+    check_waits(shmemi_slots_complete);
+    check_waits(await_filled);
     free(shmemi_node.header);
     return 0;
 }

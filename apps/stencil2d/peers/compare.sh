@@ -206,10 +206,14 @@ table() {
     python3 - "$out/compare.csv" <<'END'
 import csv, statistics, sys
 
+# What the program says in words is no figure.
+def seconds(text):
+    return float('nan') if ' ' in text else float(text)
+
 rows = {}
 for row in csv.DictReader(open(sys.argv[1])):
     key = row['precision'], row['program'], row['rows'], row['cols'], row['grid']
-    rows.setdefault(key, []).append([1e6 * float(row[name]) / int(row['iterations'])
+    rows.setdefault(key, []).append([1e6 * seconds(row[name]) / int(row['iterations'])
                                      for name in ('seconds', 'kernel_seconds', 'comm_seconds', 'kernel_alone_seconds')])
 columns = 'program', '', 'matrix', 'grid', 'us/iteration', 'kernel', 'communication', 'kernel alone'
 print('%-26s %-3s %-12s %-5s %12s %9s %13s %12s' % columns)

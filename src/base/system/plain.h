@@ -35,7 +35,8 @@ enum {
     SHMEMI_PLAIN_PAGES = 16384, /* so many can be remembered at the same time: 64 MiB */
 };
 
-/* The last address of each page that is remembered, by the page's number modulo SHMEMI_PLAIN_PAGES; 0: none. */
+/* The last address of each page that is remembered, by the page's number modulo SHMEMI_PLAIN_PAGES; 0: none. Read relaxed: who
+ * maps something else there tells the threads that use it, after the page was forgotten. */
 extern _Atomic uintptr_t shmemi_plain_pages[SHMEMI_PLAIN_PAGES];
 
 /* Is it certain that the address is host memory? On the fast path. */

@@ -21,7 +21,7 @@
 static long nap_ns = SHMEMI_NAP_NS;
 
 static bool are_shared, may_yield;
-static atomic_bool are_contended;
+static atomic_bool are_contended; /* a guess, with the time: relaxed, since nothing is read behind it */
 static _Atomic uint64_t contended_until;
 
 bool shmemi_yield_is_harmless(const char *release)

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/thread/cores.h"
+#include "base/tuning.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,13 +18,13 @@
 
 int shmemi_thread_create(pthread_t *thread_p, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
 {
-    enum { TRIES = 20, PAUSE_US = 5000 };
+    enum { TRIES = 20 };
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(thread_p, attributes, run, argument);
     for (int i = 1; error == EAGAIN && i < TRIES; i++) {
-        usleep(PAUSE_US);
+        usleep(SHMEMI_THREAD_RETRY_US);
         error = pthread_create(thread_p, attributes, run, argument);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

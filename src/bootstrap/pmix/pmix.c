@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tuning.h"
+#include "bootstrap/job.h"
 #include "bootstrap/pmix/pmix_client.h"
 
 #include <errno.h>
@@ -23,7 +24,6 @@
 
 static bool connected;
 static pid_t owner; /* process that connected; forked children must not disconnect */
-static bool in_use; /* between open and close */
 struct shmemi_pmix shmemi_pmix;
 static struct {
     char *list;         /* their names, one after the other */
@@ -95,7 +95,7 @@ static void leave_slowly(void)
 {
     double delay = server_delay();
     if (delay > QUICK_ANSWER)
-        shmemi_pmix_pause(4 * delay * shmemi_pmix.node_rank / shmemi_pmix.node_n_pes);
+        shmemi_pmix_pause(4 * delay * shmemi_job.host_rank / shmemi_job.host_n_pes);
     const double begin = shmemi_seconds();
     PMIx_Finalize(NULL, 0);
     double took = shmemi_seconds() - begin;
@@ -107,8 +107,8 @@ static void leave_slowly(void)
 /* A PE that exits in the middle of the job must not appear to have finished: the others would wait for it for ever. */
 static void disconnect(void)
 {
-    if (connected && !in_use && getpid() == owner) {
-        if (shmemi_pmix.node_n_pes > SHMEMI_PMIX_MANY_PES)
+    if (connected && shmemi_bootstrap != &shmemi_bootstrap_pmix && getpid() == owner) {
+        if (shmemi_job.host_n_pes > SHMEMI_PMIX_MANY_PES)
             leave_slowly();
         else
             PMIx_Finalize(NULL, 0);
@@ -142,7 +142,7 @@ static void on_lost_server(size_t handler, pmix_status_t status, const pmix_proc
                            pmix_event_notification_cbfunc_fn_t done, void *done_data)
 {
     (void)handler, (void)status, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
-    if (in_use && getpid() == owner) {
+    if (shmemi_bootstrap == &shmemi_bootstrap_pmix && getpid() == owner) {
         shmemi_error("the launcher is gone, so this PE ends");
         _exit(1);
     }
@@ -179,24 +179,17 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         shmemi_error("PMIx: process %u of a job of %d", shmemi_pmix.self.rank, shmemi_pmix.n_pes);
         return -EPROTO;
     }
-    in_use = true;
     *pe_p = (int)shmemi_pmix.self.rank;
     *n_pes_p = shmemi_pmix.n_pes;
     return 0;
 }
 
-static void forget_hosts(void)
+static void pmix_close(void)
 {
     free(hosts.list);
     free(hosts.names);
     hosts.list = NULL;
     hosts.names = NULL;
-}
-
-static void pmix_close(void)
-{
-    in_use = false;
-    forget_hosts();
 }
 
 static int mark_node(const char *host, int node, int *node_of)
@@ -264,13 +257,7 @@ static int pmix_nodes(int *node_of)
         return shmemi_pmix_report("listing the nodes", status);
     for (int pe = 0; pe < shmemi_pmix.n_pes; pe++)
         node_of[pe] = -1;
-    int rc = mark_nodes(hosts.list, node_of);
-    shmemi_pmix.node_rank = shmemi_pmix.node_n_pes = 0;
-    for (int pe = 0; !rc && pe < shmemi_pmix.n_pes; pe++) {
-        shmemi_pmix.node_rank += node_of[pe] == node_of[shmemi_pmix.self.rank] && pe < (int)shmemi_pmix.self.rank;
-        shmemi_pmix.node_n_pes += node_of[pe] == node_of[shmemi_pmix.self.rank];
-    }
-    return rc;
+    return mark_nodes(hosts.list, node_of);
 }
 
 static const char *pmix_host_name(int node)

@@ -13,7 +13,6 @@
 extern struct shmemi_pmix {
     pmix_proc_t self;
     int n_pes;
-    int node_rank, node_n_pes; /* this PE's number among those of its node */
 } shmemi_pmix;
 
 /* Logs that PMIx has failed in a phase, and returns -EIO. */

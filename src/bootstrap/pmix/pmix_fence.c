@@ -5,10 +5,9 @@
 #include "bootstrap/pmix/pmix_client.h"
 
 #include "base/log.h"
-#include "base/settings.h"
 #include "bootstrap/deadline.h"
+#include "bootstrap/job.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +84,7 @@ static void on_fence(pmix_status_t status, void *data)
  * more since, as MPI and publish_presence do. */
 static bool must_collect(void)
 {
-    return shmemi_pmix.node_n_pes < shmemi_pmix.n_pes && getenv("SLURM_STEP_ID");
+    return shmemi_job.host_n_pes < shmemi_pmix.n_pes && getenv("SLURM_STEP_ID");
 }
 
 /* The time is kept here and not by PMIX_TIMEOUT: servers observe that only until the last PE of their own node has come,
@@ -126,8 +125,7 @@ int shmemi_pmix_fence(void)
         char missing[256] = "";
         if (ask_for_presence())
             list_missing(missing, sizeof missing);
-        shmemi_error("not all PEs have started within %zu s (SHMEM_TIMEOUT)%s", shmemi_settings.timeout, missing);
-        return -ETIMEDOUT;
+        return shmemi_init_is_over(missing);
     }
     return status == PMIX_SUCCESS ? 0 : shmemi_pmix_report("the start-up fence", status);
 }

@@ -28,7 +28,7 @@ static void copy(uintptr_t object, const char *bytes, size_t nbytes)
     if (nbytes < SHMEMI_DEEP_STREAMING)
         memcpy((void *)object, bytes, nbytes);
     else
-        shmemi_streaming_copy()((void *)object, bytes, nbytes);
+        shmemi_streaming_copy((void *)object, bytes, nbytes);
 }
 
 static void copy_back(struct shmemi_afterwards *afterwards, int status)

@@ -41,7 +41,7 @@ static struct {
     pthread_mutex_t lock; /* protects memory */
     struct locked memory;
     atomic_uint locked_for; /* a copy of memory.tried that is read without the lock */
-    atomic_uint free;       /* a bit for each buffer */
+    atomic_uint free;       /* a bit for each buffer: given back by a release, taken by an acquire */
 } small = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */

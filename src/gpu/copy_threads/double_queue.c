@@ -42,7 +42,7 @@ struct shmemi_double_queue {
     char *buffers;
     pthread_t thread[SHMEMI_COPY_THREADS_MAX];
     unsigned sleeping; /* number of threads that sleep */
-    atomic_uint begun; /* number of copies begun so far */
+    atomic_uint begun; /* number of copies begun so far; relaxed: who sees it change takes the lock */
     bool caller_sleeps;
     bool closing;
 

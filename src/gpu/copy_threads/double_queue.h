@@ -15,7 +15,6 @@
 #ifndef SHMEMI_DOUBLE_QUEUE_H
 #define SHMEMI_DOUBLE_QUEUE_H
 
-#include "gpu/copy_threads/processor.h"
 #include "gpu/shape.h"
 
 #include <sched.h>
@@ -76,7 +75,6 @@ struct shmemi_host_rows {
     char *host;
     size_t pitch; /* from row to row; ignored when there is only one */
     struct shmemi_cutter cutter;
-    shmemi_streaming_copy_t stream_copy;
 };
 
 extern const struct shmemi_host_side shmemi_host_rows_out; /* to the device; host is a struct shmemi_host_rows */

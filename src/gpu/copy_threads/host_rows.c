@@ -8,6 +8,7 @@
  * plain stores, 48 to 61 by non-temporal ones; out of them 83 by plain stores, 118 to 131 by non-temporal ones.
  */
 #include "gpu/copy_threads/double_queue.h"
+#include "gpu/copy_threads/processor.h"
 
 #include <string.h>
 
@@ -30,7 +31,7 @@ static void copy_in(const void *host, const struct shmemi_piece *piece, char *bu
     const struct shmemi_host_rows *rows = host;
     char *dest = rows->host + shmemi_piece_offset(piece, rows->pitch);
     for (size_t row = 0; row < piece->rows; row++)
-        rows->stream_copy(dest + row * rows->pitch, buffer + row * piece->width, piece->width);
+        shmemi_streaming_copy(dest + row * rows->pitch, buffer + row * piece->width, piece->width);
 }
 
 const struct shmemi_host_side shmemi_host_rows_out = {cut, copy_out};

@@ -7,11 +7,9 @@
 
 #include <stddef.h>
 
-typedef void (*shmemi_streaming_copy_t)(void *dest, const void *source, size_t nbytes);
-
-/* This processor's best function to copy data that no core will read soon. The ranges must not overlap. A lock or an
- * atomic store after the copy makes it visible to other threads, as usual. */
-shmemi_streaming_copy_t shmemi_streaming_copy(void);
+/* Copy data that no core will read soon, past the caches. The ranges must not overlap. A lock or an atomic store after the
+ * copy makes it visible to other threads, as usual. */
+void shmemi_streaming_copy(void *dest, const void *source, size_t nbytes);
 
 /* To be called in each turn of a loop that waits for another thread: leaves the core to its other hardware thread for
  * some tens of nanoseconds. */

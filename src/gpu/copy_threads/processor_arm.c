@@ -6,9 +6,9 @@
 
 #include "base/copy_bytes.h"
 
-shmemi_streaming_copy_t shmemi_streaming_copy(void)
+void shmemi_streaming_copy(void *dest, const void *source, size_t nbytes)
 {
-    return shmemi_copy_words;
+    shmemi_copy_words(dest, source, nbytes);
 }
 
 void shmemi_pause(void)

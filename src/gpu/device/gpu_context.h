@@ -21,12 +21,12 @@ enum { SHMEMI_GPU_STREAMS = 8, SHMEMI_GPU_EVENTS = 64 };
 
 struct shmemi_gpu_context {
     void *context;
-    int device;      /* ordinal */
-    int handle;      /* of the device */
-    bool is_primary; /* the library holds a reference to it */
-    bool is_shadow;  /* opened for memory of other PEs: no direct copies between it and other contexts */
-    bool is_gone;    /* the program has destroyed it: the driver would crash if a handle of it was used */
-    void *witness;   /* host memory of the context: as long as the driver knows it, the context exists */
+    int device;          /* ordinal */
+    int handle;          /* of the device */
+    bool is_primary;     /* the library holds a reference to it */
+    bool is_shadow;      /* opened for memory of other PEs: no direct copies between it and other contexts */
+    atomic_bool is_gone; /* the program has destroyed it: the driver would crash if a handle of it was used */
+    void *witness;       /* host memory of the context: as long as the driver knows it, the context exists */
     uint64_t witness_id;
     pthread_mutex_t lock;                       /* protects creation of streams, and the events */
     _Atomic(void *) stream[SHMEMI_GPU_STREAMS]; /* a thread always uses the same one: its copies are in order */
@@ -157,10 +157,12 @@ static inline int shmemi_gpu_enter_relaxed(const struct shmemi_gpu_context *cont
     return rc;
 }
 
-static inline void shmemi_gpu_leave_relaxed(const struct shmemi_gpu_entry *entry)
+/* Leave it, with the result of the command. */
+static inline int shmemi_gpu_leave_relaxed(const struct shmemi_gpu_entry *entry, int rc)
 {
     shmemi_gpu_restore(entry->mode);
     shmemi_gpu_leave(entry->pushed);
+    return rc;
 }
 
 /* Enter the context and find this thread's stream in it; -errno, with nothing entered. */

@@ -122,7 +122,6 @@ int shmemi_gpu_copy_pageable(struct shmemi_gpu_context *context, void *stream, c
         .host = (char *)host->address,
         .pitch = host_pitch,
         .cutter = {.width = shape->width, .rows = shape->rows},
-        .stream_copy = shmemi_streaming_copy(),
     };
     static const struct shmemi_dma dma = {start_move, test_move};
     struct shmemi_queued_copy copy = {

@@ -33,11 +33,11 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *reason, size_t rea
 }
 
 /* OpenCL cannot tell a cl_mem from another pointer, and crashes if it gets one. Mistakes that can be found without
- * calling it are refused here: addresses that cannot be read, and the frequent one of passing the cl_mem instead of
- * its address. */
+ * calling it are refused here: addresses that cannot be read, pointers to what does not begin with the address of a
+ * driver's table, as objects do, and the frequent one of passing the cl_mem instead of its address. */
 static int find_buffer(void *object, cl_mem *buffer_p, char *reason, size_t reason_size)
 {
-    uintptr_t handle, first_word;
+    uintptr_t handle, table, entry;
     if (!object)
         return refuse(reason, reason_size, "is NULL; it must be the address of a cl_mem");
     if (shmemi_opencl_peek(object, &handle))
@@ -46,7 +46,7 @@ static int find_buffer(void *object, cl_mem *buffer_p, char *reason, size_t reas
         return refuse(reason, reason_size, "is the address of a NULL cl_mem");
     if (shmemi_opencl_is_dispatch(handle))
         return refuse(reason, reason_size, "is an OpenCL object; pass the address of the cl_mem variable");
-    if (shmemi_opencl_peek((void *)handle, &first_word))
+    if (shmemi_opencl_peek((void *)handle, &table) || shmemi_opencl_peek((void *)table, &entry))
         return refuse(reason, reason_size, "is not the address of a cl_mem");
     *buffer_p = (cl_mem)handle;
     return 0;

@@ -99,6 +99,12 @@ static void opencl_deallocate(void *object)
     free(object);
 }
 
+static bool opencl_is_object(const void *address)
+{
+    uintptr_t table;
+    return !shmemi_opencl_peek(address, &table) && shmemi_opencl_is_dispatch(table);
+}
+
 /* ---- The kind ---------------------------------------------------------------------------------------------------- */
 
 /* OpenCL has no command for atomic operations. */
@@ -109,23 +115,17 @@ static int opencl_amo(const struct shmemi_place *word, const struct shmemi_amo *
 }
 
 /* OpenCL shows each GPU as the PCI device that it is in all processes. */
-static void find_device(const struct shmemi_place *own, struct shmemi_agent *agent_p)
+static void find_device(const struct shmemi_place *own, struct shmemi_atomic_unit *unit_p)
 {
     const struct shmemi_opencl_buffer *buffer = own->object;
     struct pci_bus_info_khr info = {0};
-    *agent_p = (struct shmemi_agent){.exists = 0};
-    static_assert(sizeof info == sizeof agent_p->device, "a device is told by its place on the bus");
+    *unit_p = (struct shmemi_atomic_unit){.exists = 0};
+    static_assert(sizeof info == sizeof unit_p->device, "a device is told by its place on the bus");
     if (find_pci(buffer->context->device, &info))
-        memcpy(agent_p->device, &info, sizeof info);
+        memcpy(unit_p->device, &info, sizeof info);
 }
 
-static bool reaches_no_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
-{
-    (void)imported, (void)agent;
-    return false;
-}
-
-static const struct shmemi_agents opencl_agents = {.find = find_device, .reaches = reaches_no_agent};
+static const struct shmemi_atomic_units opencl_atomic_units = {.find = find_device};
 
 static void opencl_close(void)
 {
@@ -146,12 +146,13 @@ const struct shmemi_memory shmemi_memory_opencl = {
     .deallocate = opencl_deallocate,
     .open_object = shmemi_opencl_open_object,
     .close_object = shmemi_opencl_close_object,
+    .is_object = opencl_is_object,
     .copy = shmemi_opencl_copy,
     .copy_start = shmemi_opencl_copy_start,
     .event_test = shmemi_opencl_event_test,
     .event_wait = shmemi_opencl_event_wait,
     .amo = opencl_amo,
-    .agents = &opencl_agents,
+    .atomic_units = &opencl_atomic_units,
     .pinning = &shmemi_opencl_pinning,
     .streams = &shmemi_opencl_queues,
 };

@@ -58,10 +58,16 @@ void shmemi_check_end(struct shmemi_context *context);
 
 /* Both for a transfer between these addresses. Returns whether end must be called. */
 bool shmemi_check_addresses(const struct shmemi_transfer *transfer, const void *symmetric, const void *local);
-static inline bool shmemi_check_transfer(const struct shmemi_transfer *transfer, const void *symmetric,
-                                         const void *local)
+
+/* Carry out a transfer between these addresses, or, unless signal is NULL, a put with signal. Ends the job on errors. */
+static inline void shmemi_transfer_checked(const struct shmemi_transfer *transfer, const void *symmetric,
+                                           const void *local, const struct shmemi_word_update *signal)
 {
-    return shmemi_unlikely(shmemi_settings.check) && shmemi_check_addresses(transfer, symmetric, local);
+    const bool is_claimed =
+        shmemi_unlikely(shmemi_settings.check) && shmemi_check_addresses(transfer, symmetric, local);
+    shmemi_require(signal ? shmemi_op_put_signal(transfer, signal) : shmemi_op_transfer(transfer));
+    if (shmemi_unlikely(is_claimed))
+        shmemi_check_end(transfer->context);
 }
 
 /* What a barrier over all PEs looks at. */

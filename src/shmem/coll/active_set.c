@@ -93,7 +93,7 @@ static int await_presence(struct agreement *agreement, int member)
     int rc = read_presence(agreement, wait.pe, &present);
     while (!rc && present != wanted) {
         if (has_ended)
-            shmemi_refuse_to_meet(wait.pe);
+            shmemi_end_missing_in_call(wait.pe);
         shmemi_progress(&spins);
         has_ended = shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, wait.pe));
         rc = read_presence(agreement, wait.pe, &present);
@@ -109,9 +109,9 @@ static int send_message(struct agreement *agreement, int member, int first_word,
     const int pe = pe_of(agreement, member);
     const size_t at = (size_t)first_word * sizeof *message;
     int rc = shmemi_copy_to(context, &agreement->sync, at, message, (size_t)n * sizeof *message, pe);
-    atomic_thread_fence(memory_order_release);
     if (!rc && shmemi_context_has_pending(context))
         rc = shmemi_drivers_fence(context);
+    atomic_thread_fence(memory_order_release); /* partner: shmemi_await_word */
     if (!rc)
         rc = shmemi_copy_to(context, &agreement->sync, at + (size_t)n * sizeof *message, &flag, sizeof flag, pe);
     return rc ? rc : shmemi_complete(context);

@@ -88,7 +88,7 @@ static int send_block(const struct blocks *blocks, struct shmemi_context *contex
     });
 }
 
-static int send_own_block(const struct blocks *blocks, struct shmemi_context *context, struct shmemi_own_copy *own)
+static int send_own_block(const struct blocks *blocks, struct shmemi_context *context, struct shmemi_event *own)
 {
     const struct shmemi_copy_args *args = blocks->args;
     const int me = blocks->team->my_pe;
@@ -103,7 +103,7 @@ static int send_own_block(const struct blocks *blocks, struct shmemi_context *co
 static int send_straight(const struct blocks *blocks, bool few)
 {
     struct shmemi_context contexts[2] = {SHMEMI_TO_ALL, SHMEMI_TO_ALL};
-    struct shmemi_own_copy own = {{0}};
+    struct shmemi_event own = {0};
     const int n = blocks->team->n_pes, me = blocks->team->my_pe;
     int rc = await_entered(blocks->team);
     for (int i = 1; i < n && !rc; i++) {
@@ -194,17 +194,17 @@ static int hand_on(const struct blocks *blocks, char *have, char *out)
     const int n = blocks->team->n_pes;
     const size_t nbytes = blocks->width * blocks->rows;
     char *in = out + (size_t)(n / 2) * nbytes;
-    struct shmemi_relay relay = {.team = blocks->team, .rounds = shmemi_rounds_of(n)};
-    for (int round = 0; round < relay.rounds; round++)
-        relay.bytes[round] = pick(n, round, nbytes, have, out, false) * nbytes;
-    int rc = shmemi_relay_begin(&relay, blocks->dest_pitch == blocks->width ? &blocks->args->dest : NULL,
-                                (size_t)n * nbytes);
-    for (int round = 0; round < relay.rounds && !rc; round++) {
+    struct shmemi_rounds rounds = {.team = blocks->team, .n = shmemi_rounds_of(n)};
+    for (int round = 0; round < rounds.n; round++)
+        rounds.bytes[round] = pick(n, round, nbytes, have, out, false) * nbytes;
+    int rc = shmemi_rounds_begin(&rounds, blocks->dest_pitch == blocks->width ? &blocks->args->dest : NULL,
+                                 (size_t)n * nbytes);
+    for (int round = 0; round < rounds.n && !rc; round++) {
         pick(n, round, nbytes, have, out, false);
-        rc = shmemi_relay_round(&relay, round, out, in);
+        rc = shmemi_rounds_next(&rounds, round, out, in);
         pick(n, round, nbytes, have, in, true);
     }
-    return rc ? rc : shmemi_relay_end(&relay);
+    return rc ? rc : shmemi_rounds_end(&rounds);
 }
 
 static int alltoall_bruck(const struct blocks *blocks)

@@ -102,23 +102,22 @@ int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *
     return transfer(context, source, source_at, &place, nbytes, world_pe, false);
 }
 
-int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_own_copy *own,
-                        const struct shmemi_symmetric *dest, size_t dest_at, const struct shmemi_symmetric *source,
-                        size_t source_at, size_t nbytes)
+int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_event *own, const struct shmemi_symmetric *dest,
+                        size_t dest_at, const struct shmemi_symmetric *source, size_t source_at, size_t nbytes)
 {
     const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
-    *own = (struct shmemi_own_copy){{0}};
+    *own = (struct shmemi_event){0};
     if (nbytes < SHMEMI_OWN_BLOCK_BESIDE || dest->host || source->host)
         return shmemi_send(context, dest, dest_at, source, source_at, nbytes, shmemi_job.pe);
     const struct shmemi_place to = shmemi_own_place(dest, dest_at), from = shmemi_own_place(source, source_at);
     if (to.memory != from.memory || !to.memory->copy_beside)
         return shmemi_send(context, dest, dest_at, source, source_at, nbytes, shmemi_job.pe);
-    return to.memory->copy_beside(&to, &from, &shape, &own->event);
+    return to.memory->copy_beside(&to, &from, &shape, own);
 }
 
-int shmemi_own_wait(struct shmemi_own_copy *own)
+int shmemi_own_wait(struct shmemi_event *own)
 {
-    return own->event.memory ? own->event.memory->event_wait(&own->event) : 0;
+    return own->memory ? own->memory->event_wait(own) : 0;
 }
 
 int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_symmetric *source, size_t nbytes)

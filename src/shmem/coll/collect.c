@@ -25,7 +25,7 @@ static int send_own_block(struct shmemi_team *team, struct shmemi_context *conte
 static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args *args)
 {
     struct shmemi_context context = SHMEMI_TO_ALL;
-    struct shmemi_own_copy own = {{0}};
+    struct shmemi_event own = {0};
     const int n = team->node.n;
     int rc = 0;
     for (int i = 1; i < n && !rc; i++) {

@@ -57,10 +57,10 @@ struct shmemi_workspace {
     _Atomic uint64_t entered[SHMEMI_ROUNDS]; /* by those to whom this leader delivers in a tree, by distance */
     union {
         SHMEMI_CACHE_ALIGNED char record[2][SHMEMI_ROUNDS][SHMEMI_LEADER_BYTES]; /* of reductions */
-        char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* of relays, by members of any node */
+        char partial[2 * SHMEMI_ROUNDS * SHMEMI_LEADER_BYTES];                   /* in rounds, by members of any node */
     };
-    SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* relays: the piece that the owner may send */
-    _Atomic uint64_t relayed[SHMEMI_ROUNDS];                      /* and the one that it has been sent */
+    SHMEMI_CACHE_ALIGNED _Atomic uint64_t granted[SHMEMI_ROUNDS]; /* rounds: the piece that the owner may send */
+    _Atomic uint64_t received[SHMEMI_ROUNDS];                     /* and the one that it has been sent */
 
     /* Used in the workspace of SHMEM_TEAM_WORLD only, for the last barrier of all PEs (ending.c). The words that other PEs write
      * have bits of enum shmemi_end_action. */
@@ -74,7 +74,7 @@ struct shmemi_workspace {
 struct shmemi_collective_state {
     struct shmemi_choices choices;
     uint64_t leaders_number;
-    uint64_t relay_number;    /* of the last piece of a relay */
+    uint64_t piece_number;    /* of the last piece sent in rounds */
     unsigned reductions;      /* number of reductions between leaders so far: selects the set of records */
     unsigned deliveries;      /* number of broadcasts between leaders since the leaders last synchronised */
     unsigned deliveries_most; /* how many there may be before they have to synchronise again */
@@ -85,7 +85,7 @@ struct shmemi_collective_state {
     /* What a synchronisation of a small node needs, in one cache line: */
     SHMEMI_CACHE_ALIGNED struct shmemi_workspace *mine;
     bool spins;          /* no other PE needs this core, so this PE may spin while it waits */
-    bool awaits_records; /* a relay may have left leaders behind that still use the memory of their records */
+    bool awaits_records; /* rounds may have left leaders behind that still use the memory of their records */
     bool may_lag;        /* a broadcast over nodes may have left members behind since all of them last synchronised */
     uint64_t number;     /* number of operations begun inside the node */
     uint64_t known_entered;          /* number of an operation that all members of the node are known to have entered */
@@ -148,13 +148,9 @@ int shmemi_fetch(struct shmemi_context *context, const struct shmemi_symmetric *
                  const struct shmemi_symmetric *source, size_t source_at, size_t nbytes, int world_pe);
 /* Send a block to this PE itself. A large block of GPU memory is copied beside the context's transfers, which are to be
  * started before: then *own waits for it, otherwise quiet of the context completes it. Wait for it in any case. */
-struct shmemi_own_copy {
-    struct shmemi_event event;
-};
-int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_own_copy *own,
-                        const struct shmemi_symmetric *dest, size_t dest_at, const struct shmemi_symmetric *source,
-                        size_t source_at, size_t nbytes);
-int shmemi_own_wait(struct shmemi_own_copy *own);
+int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_event *own, const struct shmemi_symmetric *dest,
+                        size_t dest_at, const struct shmemi_symmetric *source, size_t source_at, size_t nbytes);
+int shmemi_own_wait(struct shmemi_event *own);
 /* Copy this PE's source to its dest; complete on return. Does nothing if they are the same. */
 int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_symmetric *source, size_t nbytes);
 
@@ -283,12 +279,45 @@ int shmemi_leaders_sync_last(struct shmemi_team *team);
 /* Combine private memory over the leaders: at most SHMEMI_LEADER_BYTES, the result in place. */
 int shmemi_leaders_reduce(struct shmemi_team *team, const struct shmemi_op *op, void *data, size_t nbytes);
 
+/* ---- a part of the elements for each member (shmem/coll/levels/sliced.c) ----------------------------------------- */
+
+/* The slice of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
+ * same line. */
+struct shmemi_slice {
+    size_t start, end;
+};
+static inline struct shmemi_slice shmemi_slice_of(size_t nbytes, int n, int member)
+{
+    size_t lines = nbytes / SHMEMI_CACHE_LINE + !!(nbytes % SHMEMI_CACHE_LINE);
+    size_t each = lines / (size_t)n, more = lines % (size_t)n, i = (size_t)member;
+    size_t start = (each * i + (i < more ? i : more)) * SHMEMI_CACHE_LINE;
+    size_t end = start + (each + (i < more)) * SHMEMI_CACHE_LINE;
+    return (struct shmemi_slice){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
+}
+
+/* One member's work on its part: it combines `from` of the members `among` into `to` of the first n_targets of them. */
+struct shmemi_pass {
+    struct shmemi_team *team;
+    const struct shmemi_team_part *among;
+    const struct shmemi_op *op;
+    const struct shmemi_symmetric *from, *to;
+    int n_targets;
+    struct shmemi_context context[2]; /* for blocks with even and with odd numbers */
+    size_t block_bytes;
+    char *buffer; /* two sets, each a block from every one of `among` and one for the sum; NULL if all is mapped */
+};
+
+/* Each of `among` combines its part of nbytes; by a device if that can do it and is asked for. */
+int shmemi_combine_parts(struct shmemi_pass *pass, size_t nbytes, bool by_device);
+/* Combine a slice that is not empty, by the CPU. */
+int shmemi_combine_slice(struct shmemi_pass *pass, const struct shmemi_slice *slice);
+
 /* ---- over any nodes, in rounds between members at doubling distances (shmem/coll/levels/rounds.c) ---------------- */
 
 /* Filled in by who uses it: the team, and how many rounds of how many bytes there are, alike on all members. */
-struct shmemi_relay {
+struct shmemi_rounds {
     struct shmemi_team *team;
-    int rounds;
+    int n;
     size_t bytes[SHMEMI_ROUNDS]; /* that each member sends in a round */
 
     struct shmemi_context data, grants;
@@ -304,9 +333,9 @@ struct shmemi_relay {
  * bytes[round] from `out` to the member that far after this one, the last being followed by the first, and as many from
  * the one before into `in`. Then the end, which proves that all members have entered: there were rounds_of(n) rounds,
  * none of them empty. */
-int shmemi_relay_begin(struct shmemi_relay *relay, const struct shmemi_symmetric *landing, size_t nbytes);
-int shmemi_relay_round(struct shmemi_relay *relay, int round, const char *out, char *in);
-int shmemi_relay_end(struct shmemi_relay *relay);
+int shmemi_rounds_begin(struct shmemi_rounds *rounds, const struct shmemi_symmetric *landing, size_t nbytes);
+int shmemi_rounds_next(struct shmemi_rounds *rounds, int round, const char *out, char *in);
+int shmemi_rounds_end(struct shmemi_rounds *rounds);
 
 /* How often the distance doubles until it reaches n. */
 int shmemi_rounds_of(int n);
@@ -337,20 +366,6 @@ int shmemi_exchange_eager(struct shmemi_team *team, const struct shmemi_copy_arg
 
 int shmemi_alltoalls(struct shmemi_team *team, const struct shmemi_copy_args *args,
                      const struct shmemi_collective_args *strides);
-
-/* The slice of one of n members that share the work on nbytes: whole cache lines, so that no two members write to the
- * same line. */
-struct shmemi_slice {
-    size_t start, end;
-};
-static inline struct shmemi_slice shmemi_slice_of(size_t nbytes, int n, int member)
-{
-    size_t lines = nbytes / SHMEMI_CACHE_LINE + !!(nbytes % SHMEMI_CACHE_LINE);
-    size_t each = lines / (size_t)n, more = lines % (size_t)n, i = (size_t)member;
-    size_t start = (each * i + (i < more ? i : more)) * SHMEMI_CACHE_LINE;
-    size_t end = start + (each + (i < more)) * SHMEMI_CACHE_LINE;
-    return (struct shmemi_slice){start < nbytes ? start : nbytes, end < nbytes ? end : nbytes};
-}
 
 struct shmemi_reduce_args {
     const struct shmemi_op *op;

@@ -13,14 +13,14 @@ static struct shmemi_context *default_context(const char *routine)
 }
 
 /* clang-format off */
-#define DEFINE_TRANSFER(NAME, TYPE, KIND, VERB)                                                                        \
+#define DEFINE_TRANSFER(NAME, TYPE, KIND, VERB, FORM)                                                                  \
     SHMEMI_EXPORT void shmemx_##NAME##_##VERB(TYPE *dest, const TYPE *source, size_t nelems, int pe)                   \
     {                                                                                                                  \
         static const char routine[] = "shmemx_" #NAME "_" #VERB;                                                       \
-        shmemi_##VERB(default_context(routine), routine, dest, source, shmemi_bytes_of(nelems, sizeof *dest), pe);     \
+        shmemi_rma(FORM, default_context(routine), routine, dest, source, shmemi_bytes_of(nelems, sizeof *dest), pe);  \
     }
-SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, put)
-SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, get)
-SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, put_nbi)
-SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, get_nbi)
+SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, put, SHMEMI_PUT)
+SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, get, SHMEMI_GET)
+SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, put_nbi, SHMEMI_PUT_NBI)
+SHMEMI_FOR_HALF_TYPES(DEFINE_TRANSFER, get_nbi, SHMEMI_GET_NBI)
 /* clang-format on */

@@ -176,19 +176,19 @@ static void add_theirs(const struct scan *scan, struct scan_doubling *doubling, 
 
 static int double_reach(struct scan *scan, struct scan_doubling *doubling, size_t at, size_t nbytes)
 {
-    struct shmemi_relay relay = {.team = scan->team, .rounds = shmemi_rounds_of(scan->team->n_pes)};
+    struct shmemi_rounds rounds = {.team = scan->team, .n = shmemi_rounds_of(scan->team->n_pes)};
     struct shmemi_symmetric landing = *scan->dest;
     landing.offset += at;
     landing.host = landing.host ? landing.host + at : NULL;
-    for (int round = 0; round < relay.rounds; round++)
-        relay.bytes[round] = nbytes;
-    int rc = shmemi_relay_begin(&relay, &landing, nbytes);
-    for (int round = 0; round < relay.rounds && !rc; round++) {
-        rc = shmemi_relay_round(&relay, round, doubling->sum, doubling->theirs);
+    for (int round = 0; round < rounds.n; round++)
+        rounds.bytes[round] = nbytes;
+    int rc = shmemi_rounds_begin(&rounds, &landing, nbytes);
+    for (int round = 0; round < rounds.n && !rc; round++) {
+        rc = shmemi_rounds_next(&rounds, round, doubling->sum, doubling->theirs);
         if (!rc && scan->team->my_pe >> round)
             add_theirs(scan, doubling, nbytes);
     }
-    return rc ? rc : shmemi_relay_end(&relay);
+    return rc ? rc : shmemi_rounds_end(&rounds);
 }
 
 static int scan_segment(struct scan *scan, struct scan_doubling *doubling, size_t at, size_t nbytes)

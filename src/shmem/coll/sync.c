@@ -110,7 +110,7 @@ int shmemi_collective_open(struct shmemi_team *team, uint64_t number)
     }
     state->mine = (void *)(shmemi_heap_region.base + workspace);
     state->spins = !shmemi_cores_are_shared();
-    state->number = state->known_entered = state->leaders_number = state->relay_number = number;
+    state->number = state->known_entered = state->leaders_number = state->piece_number = number;
     state->deliveries_most = 1;
     state->by_node = by_node;
     shmemi_choices_make(&state->choices, team);
@@ -125,8 +125,8 @@ uint64_t shmemi_collective_close(struct shmemi_team *team)
     uint64_t number = state->number;
     if (state->leaders_number > number)
         number = state->leaders_number;
-    if (state->relay_number > number)
-        number = state->relay_number;
+    if (state->piece_number > number)
+        number = state->piece_number;
     shmemi_hold(SHMEMI_PART_COLLECTIVES, -bytes_of_team(team));
     free(state->by_node);
     free(state);

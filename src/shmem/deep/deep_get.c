@@ -22,7 +22,7 @@ static struct shmemi_deep_target reach(const char *routine, const void *image, s
 
 static void fetch(const struct shmemi_deep_target *target, void *dest, size_t nbytes)
 {
-    shmemi_get(&shmemi_default_ctx.transport, target->routine, dest, target->address, nbytes, target->pe);
+    shmemi_rma(SHMEMI_GET, &shmemi_default_ctx.transport, target->routine, dest, target->address, nbytes, target->pe);
 }
 
 static int refuse_image(const struct shmemi_deep_target *target, int rc, const char *cause)
@@ -130,8 +130,8 @@ static int get_nbi(const struct deep_get *get, bool *is_left_p)
         return rc;
     }
     for (size_t at = 0; (bytes = shmemi_deep_left_piece(left, at, &nbytes)); at += nbytes)
-        shmemi_get_nbi(&shmemi_default_ctx.transport, get->target.routine, bytes, (char *)get->target.address + at,
-                       nbytes, get->target.pe);
+        shmemi_rma(SHMEMI_GET_NBI, &shmemi_default_ctx.transport, get->target.routine, bytes,
+                   (char *)get->target.address + at, nbytes, get->target.pe);
     shmemi_deep_left_is_get(left, &get->graph);
     shmemi_deep_hand_over(&shmemi_default_ctx, left);
     *is_left_p = true;

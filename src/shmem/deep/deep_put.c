@@ -89,8 +89,8 @@ static bool leave_in_buffers(const struct shmemi_deep_target *target, const stru
         return false;
     for (size_t at = 0; (bytes = shmemi_deep_left_piece(left, at, &nbytes)); at += nbytes) {
         shmemi_image_fill(image, at, bytes, nbytes);
-        shmemi_put_nbi(&shmemi_default_ctx.transport, target->routine, (char *)target->address + at, bytes, nbytes,
-                       target->pe);
+        shmemi_rma(SHMEMI_PUT_NBI, &shmemi_default_ctx.transport, target->routine, (char *)target->address + at, bytes,
+                   nbytes, target->pe);
     }
     shmemi_deep_hand_over(&shmemi_default_ctx, left);
     return true;
@@ -107,7 +107,8 @@ static void send_short(const struct shmemi_deep_target *target, const struct shm
         shmemi_put_signal(&shmemi_default_ctx.transport, target->routine,
                           &(struct shmemi_payload){target->address, bytes, size, true}, *signal, target->pe);
     else
-        shmemi_put(&shmemi_default_ctx.transport, target->routine, target->address, bytes, size, target->pe);
+        shmemi_rma(SHMEMI_PUT, &shmemi_default_ctx.transport, target->routine, target->address, bytes, size,
+                   target->pe);
 }
 
 static int send(const struct deep_put *put, const struct shmemi_deep_target *target, const struct shmemi_image *image)

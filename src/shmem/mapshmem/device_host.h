@@ -310,11 +310,10 @@ SHMEMI_DEVICE void send_add_release(word *p, word value)
     send_add(p, value);
 }
 
-/* A full barrier of the processor that the sanitizer knows, too. */
+/* An atomic update is no full barrier on Arm. */
 SHMEMI_DEVICE void fence_system()
 {
-    unsigned here = 0;
-    __atomic_exchange_n(&here, 1u, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 SHMEMI_DEVICE void fence_sequential()
@@ -336,11 +335,13 @@ template <class UNIT> inline void store_plain(char *p, UNIT value)
     memcpy(p, &value, sizeof value);
 }
 
-/* CPUs keep their caches coherent. */
+/* CPUs keep their caches coherent; what the thread does next, it does after the load. */
 template <class UNIT> struct fresh {
     static UNIT load(const char *p)
     {
-        return load_plain<UNIT>(p);
+        const UNIT value = load_plain<UNIT>(p);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        return value;
     }
 };
 

@@ -113,7 +113,7 @@ static int prepare(void)
 /* A PE whose preparation failed takes part in the fence, where the others wait, before it ends the job: launchers
  * cannot handle an abort in the middle of a fence. The cause is usually the same on all PEs, so PE 0 logs it, and the
  * others only if PE 0 does not. */
-static int prepare_and_meet(void)
+static int prepare_and_fence(void)
 {
     shmemi_log_hold(shmemi_job.pe > 0);
     shmemi_step("settings and nodes");
@@ -122,9 +122,9 @@ static int prepare_and_meet(void)
         shmemi_transport_excuse();
     int published = shmemi_job_publish(shmemi_node.handout, rc != 0);
     shmemi_step("fence of the launcher");
-    int met = shmemi_job.n_pes > 1 ? shmemi_bootstrap->fence() : 0;
+    int fenced = shmemi_job.n_pes > 1 ? shmemi_bootstrap->fence() : 0;
     rc = rc ? rc : published;
-    if (!rc && !met) {
+    if (!rc && !fenced) {
         shmemi_log_hold(false);
         return 0;
     }
@@ -132,7 +132,7 @@ static int prepare_and_meet(void)
         sleep(2);
         shmemi_log_release();
     }
-    return rc ? rc : met;
+    return rc ? rc : fenced;
 }
 
 static int open_parts(void)
@@ -143,7 +143,7 @@ static int open_parts(void)
     if (!rc)
         rc = shmemi_job_open();
     if (!rc)
-        rc = prepare_and_meet();
+        rc = prepare_and_fence();
     shmemi_step("memory of the node");
     if (!rc)
         rc = shmemi_job_learn(&handout);
@@ -178,6 +178,7 @@ static int open_library(void)
 
 static void close_library(void)
 {
+    shmemi_cpu_access_unwatch();
     shmemi_teams_close();
     shmemi_streams_close();
     shmemi_device_close();
@@ -300,6 +301,7 @@ static int initialize(int thread_level)
     library.depth = 1;
     library.thread_level = thread_level;
     watch_process();
+    shmemi_cpu_access_watch();
     shmemi_sync_world();
     shmemi_presence_tell(SHMEMI_TAKES_PART);
     shmemi_init_ends();

@@ -6,12 +6,6 @@
 #include "shmem/stream/stream_ops.h"
 #include "transport/stream/watched.h"
 
-static void put_signal(const struct shmemi_stream_call *call, void *dest, const void *source, size_t nbytes,
-                       struct shmemi_signal signal, int pe)
-{
-    shmemi_enqueue_put_signal(call, dest, source, nbytes, &signal, pe);
-}
-
 static struct shmemi_stream_signal condition(const char *routine, uint64_t *address, int cmp, uint64_t value)
 {
     struct shmemi_stream_signal signal = {.value = value, .step = shmemi_step_of(routine, cmp)};
@@ -34,12 +28,6 @@ static void wait_until(const struct shmemi_stream_call *call, struct shmemi_stre
     shmemi_call_end(&frame.call);
 }
 
-static void strided(const struct shmemi_stream_call *call, void *dest, const void *source,
-                    const struct shmemi_shape *shape, int pe, bool is_put)
-{
-    shmemi_enqueue_strided(call, dest, source, shape, pe, is_put);
-}
-
 static void store(const struct shmemi_stream_call *call, void *dest, const void *value, size_t nbytes, int pe)
 {
     size_t offset;
@@ -60,9 +48,11 @@ SHMEMI_DEFINE_ENQUEUED(getmem, (void *dest, const void *source, size_t nbytes, i
                        shmemi_enqueue_get(&call, dest, source, nbytes, pe))
 SHMEMI_DEFINE_ENQUEUED(putmem_signal, (void *dest, const void *source, size_t nbytes, uint64_t *sig_addr,
                                        uint64_t signal, int sig_op, int pe,),
-                       put_signal(&call, dest, source, nbytes, (struct shmemi_signal){sig_addr, signal, sig_op}, pe))
+                       shmemi_enqueue_put_signal(&call, dest, source, nbytes,
+                                                 &(struct shmemi_signal){sig_addr, signal, sig_op}, pe))
 SHMEMI_DEFINE_ENQUEUED(signal_op, (uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,),
-                       put_signal(&call, NULL, NULL, 0, (struct shmemi_signal){sig_addr, signal, sig_op}, pe))
+                       shmemi_enqueue_put_signal(&call, NULL, NULL, 0,
+                                                 &(struct shmemi_signal){sig_addr, signal, sig_op}, pe))
 SHMEMI_DEFINE_ENQUEUED(signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t cmp_value,),
                        wait_until(&call, condition(call.routine, sig_addr, cmp, cmp_value), NULL))
 SHMEMI_DEFINE_ENQUEUED(signal_wait_until_set, (uint64_t *sig_addr, int cmp, uint64_t cmp_value, uint64_t new_value,),
@@ -81,15 +71,15 @@ SHMEMI_DEFINE_ENQUEUED(barrier_all, (), shmemi_require(shmemi_stream_barrier(&ca
                            shmemi_enqueue_get(&call, dest, source, shmemi_bytes_of(nelems, SIZE), pe))                 \
     SHMEMI_DEFINE_ENQUEUED(put##_signal, (ELEMENT *dest, const ELEMENT *source, size_t nelems, uint64_t *sig_addr,     \
                                           uint64_t signal, int sig_op, int pe,),                                       \
-                           put_signal(&call, dest, source, shmemi_bytes_of(nelems, SIZE),                              \
-                                      (struct shmemi_signal){sig_addr, signal, sig_op}, pe))                           \
+                           shmemi_enqueue_put_signal(&call, dest, source, shmemi_bytes_of(nelems, SIZE),               \
+                                                     &(struct shmemi_signal){sig_addr, signal, sig_op}, pe))           \
     DEFINE_STRIDED(iput, ELEMENT, SIZE, true)                                                                          \
     DEFINE_STRIDED(iget, ELEMENT, SIZE, false)
 #define DEFINE_STRIDED(NAME, ELEMENT, SIZE, IS_PUT)                                                                    \
     SHMEMI_DEFINE_ENQUEUED(NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,   \
                                   int pe,),                                                                            \
                            const struct shmemi_shape shape = shmemi_elements_shape(call.routine, SIZE, nelems, dst, sst); \
-                           strided(&call, dest, source, &shape, pe, IS_PUT))
+                           shmemi_enqueue_strided(&call, dest, source, &shape, pe, IS_PUT))
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \
     DEFINE_TRANSFERS(NAME##_put, NAME##_get, NAME##_iput, NAME##_iget, TYPE, sizeof(TYPE))                             \

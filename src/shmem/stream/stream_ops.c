@@ -17,18 +17,6 @@ struct shmemi_place shmemi_enqueued_place(const char *routine, const void *addre
     return place;
 }
 
-/* shape: of the transfer, dest and source as for put and get. */
-static struct shmemi_transfer transfer(const char *routine, const void *symmetric, const void *local,
-                                       struct shmemi_shape shape, int pe, bool is_put)
-{
-    struct shmemi_transfer transfer = {.routine = routine, .shape = shape, .is_put = is_put};
-    const size_t dest = shmemi_shape_extent(&shape, shape.dest_pitch, 0);
-    const size_t source = shmemi_shape_extent(&shape, shape.source_pitch, 0);
-    transfer.view = shmemi_reach(routine, symmetric, is_put ? dest : source, pe, &transfer.offset);
-    transfer.mine = shmemi_enqueued_place(routine, local, is_put ? source : dest);
-    return transfer;
-}
-
 static_assert(SHMEM_CMP_NE - SHMEM_CMP_EQ == SHMEMI_STEP_UNTIL_NE - SHMEMI_STEP_UNTIL_EQ &&
                   SHMEM_CMP_GT - SHMEM_CMP_EQ == SHMEMI_STEP_UNTIL_GT - SHMEMI_STEP_UNTIL_EQ &&
                   SHMEM_CMP_GE - SHMEM_CMP_EQ == SHMEMI_STEP_UNTIL_GE - SHMEMI_STEP_UNTIL_EQ &&
@@ -46,9 +34,7 @@ enum shmemi_word_step shmemi_step_of(const char *routine, int cmp)
 static struct shmemi_stream_signal update(const char *routine, const struct shmemi_signal *signal, int pe)
 {
     struct shmemi_stream_signal update = {.value = signal->value};
-    if (signal->op != SHMEM_SIGNAL_SET && signal->op != SHMEM_SIGNAL_ADD)
-        shmemi_fatal("%s: %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD", routine, signal->op);
-    update.step = signal->op == SHMEM_SIGNAL_SET ? SHMEMI_STEP_SET : SHMEMI_STEP_ADD;
+    update.step = shmemi_signal_is_set(routine, signal->op) ? SHMEMI_STEP_SET : SHMEMI_STEP_ADD;
     update.view = shmemi_reach_word(routine, signal->address, sizeof *signal->address, pe, &update.offset);
     return update;
 }
@@ -63,7 +49,8 @@ static void move(const struct shmemi_stream_call *call, const void *symmetric, c
         shmemi_require(shmemi_stream_quiet(&call->stream));
         return;
     }
-    const struct shmemi_transfer data = transfer(call->routine, symmetric, local, shape, pe, is_put);
+    const struct shmemi_transfer data =
+        shmemi_transfer_of(call->routine, symmetric, local, &shape, pe, is_put, shmemi_enqueued_place);
     struct shmemi_transfer_call frame =
         shmemi_transfer_call(call->routine, data.view, data.offset, shmemi_transfer_bytes(&data));
     shmemi_call_begin(&frame.call);
@@ -85,9 +72,10 @@ void shmemi_enqueue_put_signal(const struct shmemi_stream_call *call, void *dest
                                const struct shmemi_signal *signal, int pe)
 {
     struct shmemi_transfer payload;
+    const struct shmemi_shape shape = shmemi_shape_linear(nbytes);
     const struct shmemi_stream_signal word = update(call->routine, signal, pe);
     if (nbytes)
-        payload = transfer(call->routine, dest, source, shmemi_shape_linear(nbytes), pe, true);
+        payload = shmemi_transfer_of(call->routine, dest, source, &shape, pe, true, shmemi_enqueued_place);
     struct shmemi_transfer_call frame = shmemi_transfer_call(call->routine, word.view, word.offset, nbytes);
     shmemi_call_begin(&frame.call);
     shmemi_require(shmemi_stream_signal(&call->stream, nbytes ? &payload : NULL, &word));

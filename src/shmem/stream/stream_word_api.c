@@ -5,16 +5,6 @@
 #include "shmem/stream/stream_ops.h"
 #include "transport/stream/watched.h"
 
-#include <string.h>
-
-/* Drivers handle words of 4 and 8 bytes, so floating-point values are passed as their bits. */
-static uint64_t bits_of(const void *value, size_t size)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, value, size);
-    return bits;
-}
-
 /* fetch: where the old value belongs; NULL: nowhere. */
 static void atomic(const struct shmemi_stream_call *call, void *fetch, bool fetches, const void *dest,
                    struct shmemi_amo amo, int pe)
@@ -78,11 +68,8 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, bool 
 }
 
 /* clang-format off */
-#define AMO(OP, TYPE, OPERAND, COMPARE)                                                                                \
-    ((struct shmemi_amo){.op = SHMEMI_AMO_##OP, .size = sizeof(TYPE), .operand = OPERAND, .compare = COMPARE})
-#define BITS(value) bits_of(&value, sizeof value)
 #define CONDITION(TYPE, ivars, nelems, status)                                                                         \
-    ((struct condition){ivars, nelems, status, sizeof(TYPE), (TYPE)-1 < (TYPE)1, cmp, BITS(cmp_value)})
+    ((struct condition){ivars, nelems, status, sizeof(TYPE), (TYPE)-1 < (TYPE)1, cmp, SHMEMI_BITS(cmp_value)})
 
 /* __VA_ARGS__: the parameters between the address of the old value, if any, and the PE. */
 #define DEFINE_POSTING(NAME, amo, ...)                                                                                 \
@@ -90,18 +77,7 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, bool 
 #define DEFINE_FETCHING(NAME, TYPE, WORD, amo, ...)                                                                    \
     SHMEMI_DEFINE_ENQUEUED(NAME, (TYPE *fetch, __VA_ARGS__, int pe,), atomic(&call, fetch, true, WORD, amo, pe))
 
-#define DEFINE_XAMO(NAME, TYPE, ...)                                                                                   \
-    DEFINE_FETCHING(NAME##_atomic_fetch, TYPE, source, AMO(FETCH, TYPE, 0, 0), const TYPE *source)                     \
-    DEFINE_FETCHING(NAME##_atomic_swap, TYPE, dest, AMO(SWAP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)           \
-    DEFINE_POSTING(NAME##_atomic_set, AMO(SET, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
-
-#define DEFINE_AMO(NAME, TYPE, ...)                                                                                    \
-    DEFINE_FETCHING(NAME##_atomic_compare_swap, TYPE, dest, AMO(COMPARE_SWAP, TYPE, BITS(value), BITS(cond)),          \
-                    TYPE *dest, TYPE cond, TYPE value)                                                                 \
-    DEFINE_FETCHING(NAME##_atomic_fetch_inc, TYPE, dest, AMO(ADD, TYPE, 1, 0), TYPE *dest)                             \
-    DEFINE_FETCHING(NAME##_atomic_fetch_add, TYPE, dest, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)       \
-    DEFINE_POSTING(NAME##_atomic_inc, AMO(ADD, TYPE, 1, 0), TYPE *dest)                                                \
-    DEFINE_POSTING(NAME##_atomic_add, AMO(ADD, TYPE, BITS(value), 0), TYPE *dest, TYPE value)                          \
+#define DEFINE_WAITS(NAME, TYPE, ...)                                                                                  \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value,),                                  \
                            wait_for(&call, NULL, false, CONDITION(TYPE, ivar, 1, NULL)))                             \
     SHMEMI_DEFINE_ENQUEUED(NAME##_wait_until_all, (TYPE *ivars, size_t nelems, const int *status, int cmp,             \
@@ -111,17 +87,8 @@ static void wait_for(const struct shmemi_stream_call *call, size_t *index, bool 
                                                    int cmp, TYPE cmp_value,),                                          \
                            wait_for(&call, index, true, CONDITION(TYPE, ivars, nelems, status)))
 
-#define DEFINE_BITWISE(NAME, TYPE, verb, OP)                                                                           \
-    DEFINE_FETCHING(NAME##_atomic_fetch_##verb, TYPE, dest, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)     \
-    DEFINE_POSTING(NAME##_atomic_##verb, AMO(OP, TYPE, BITS(value), 0), TYPE *dest, TYPE value)
-#define DEFINE_BAMO(NAME, TYPE, ...)                                                                                   \
-    DEFINE_BITWISE(NAME, TYPE, and, AND)                                                                               \
-    DEFINE_BITWISE(NAME, TYPE, or, OR)                                                                                 \
-    DEFINE_BITWISE(NAME, TYPE, xor, XOR)
-
-SHMEMI_FOR_XAMO_TYPES(DEFINE_XAMO, )
-SHMEMI_FOR_AMO_TYPES(DEFINE_AMO, )
-SHMEMI_FOR_BAMO_TYPES(DEFINE_BAMO, )
+SHMEMI_FOR_ATOMICS()
+SHMEMI_FOR_AMO_TYPES(DEFINE_WAITS, )
 SHMEMI_DEFINE_ENQUEUED(signal_fetch, (uint64_t *fetch, const uint64_t *sig_addr,),
-                       atomic(&call, fetch, true, sig_addr, AMO(FETCH, uint64_t, 0, 0), shmemi_job.pe))
+                       atomic(&call, fetch, true, sig_addr, SHMEMI_AMO(FETCH, uint64_t, 0, 0), shmemi_job.pe))
 /* clang-format on */

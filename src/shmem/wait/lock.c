@@ -142,7 +142,7 @@ static void wait_for_node(const struct lock *lock, uint32_t mask, int pe)
     while (!(load_node(lock) & mask))
         if (shmemi_progress(&spins) && pe >= 0 &&
             shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, pe)) && !(load_node(lock) & mask))
-            shmemi_refuse_to_queue(pe);
+            shmemi_end_missing_in_lock(pe);
     shmemi_call_end(&wait.call);
 }
 

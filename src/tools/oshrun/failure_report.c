@@ -138,8 +138,10 @@ static int report_no_pe(const struct failures *failures, int status)
 {
     const char *launcher = oshrun_launcher_name(failures->job);
     int signal = status % 128;
-    if (failures->told)
+    if (failures->told) {
+        failures_say(failures, "%s refused the job with status %d, for the reason above", launcher, status);
         return status;
+    }
     if (status > 128 && failures_is_signal(signal)) {
         failures_say(failures, "%s was killed by signal %d (%s); the job was ended", launcher, signal,
                      failures_signal_text(failures, signal));
@@ -174,6 +176,25 @@ static int report_pe(struct failures *failures, int status)
     return status;
 }
 
+/* The job did not begin. */
+static int report_no_start(const struct failures *failures)
+{
+    const char *host = host_list_unknown(&failures->job->hosts), *launcher = oshrun_launcher_name(failures->job);
+    if (failures->how == FAILED_MISSING)
+        failures_say(failures, "%s has no program '%s'; the job was ended", failures->missing_node, failures->missing);
+    else if (failures->how == FAILED_EXEC)
+        failures_say(failures, "cannot start %s: %s (a script needs a first line with #! and its interpreter)",
+                     failures->missing, failures->exec_error);
+    else if (host)
+        failures_say(failures, "%s cannot start on host %s", launcher, host);
+    else
+        failures_say(failures,
+                     "%s cannot start its daemon on a host: does 'ssh HOST true' work without a password for all "
+                     "of them, and have they the same installation? (--verbose shows its message)",
+                     launcher);
+    return failures->how == FAILED_DAEMONS ? 1 : failures->how == FAILED_EXEC ? 126 : 127;
+}
+
 int failures_report(struct failures *failures, int status)
 {
     if (!status)
@@ -190,10 +211,8 @@ int failures_report(struct failures *failures, int status)
     }
     if (!failures->how)
         return report_no_pe(failures, status);
-    if (failures->how == FAILED_MISSING) {
-        failures_say(failures, "%s has no program '%s'; the job was ended", failures->missing_node, failures->missing);
-        return 127;
-    }
+    if (failures->how >= FAILED_MISSING)
+        return report_no_start(failures);
     return report_pe(failures, status);
 }
 

@@ -159,7 +159,13 @@ static bool understand_box(struct failures *failures, const char *text)
         failures->how = FAILED_MISSING;
         failures->missing = pattern_part(&match, 1);
         failures->missing_node = pattern_part(&match, 2);
-    } else {
+    } else if (pattern_matches(PATTERN_BOX_EXEC, text, &match)) {
+        failures->how = FAILED_EXEC;
+        failures->missing = pattern_part(&match, 1);
+        failures->exec_error = pattern_part(&match, 2);
+    } else if (pattern_matches(PATTERN_BOX_DAEMONS, text, NULL)) {
+        failures->how = FAILED_DAEMONS;
+    } else if (!pattern_matches(PATTERN_BOX_EXEC_AGAIN, text, NULL) || failures->how != FAILED_EXEC) {
         return false;
     }
     return true;

@@ -18,6 +18,8 @@ enum failed_how {
     FAILED_UNFINISHED, /* it left without shmem_finalize */
     FAILED_HOST,       /* is lost */
     FAILED_MISSING,    /* a host has no such program */
+    FAILED_EXEC,       /* the system does not start the program */
+    FAILED_DAEMONS,    /* the launcher does not reach a host */
 };
 
 /* What is known of a PE. */
@@ -30,7 +32,7 @@ struct failures {
     const struct oshrun_job *job;
     enum failed_how how; /* of what failed first */
     int pe, status;      /* of that; -1 if not told */
-    char *missing, *missing_node, *lost_node;
+    char *missing, *missing_node, *exec_error, *lost_node;
     int left_pe;   /* that has left PMIx without a word, as Slurm's server says; -1: none */
     bool told;     /* the user has seen a message of the launcher */
     bool hung;     /* the launcher had to be ended */

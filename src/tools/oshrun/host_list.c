@@ -9,6 +9,7 @@
 #include "tools/oshrun/word_list.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -242,4 +243,16 @@ void host_list_free(struct host_list *list)
         free(host);
     }
     *list = (struct host_list){0};
+}
+
+const char *host_list_unknown(const struct host_list *list)
+{
+    for (const struct host_entry *host = list->first; host; host = host->hh.next) {
+        struct addrinfo *found = NULL;
+        int rc = getaddrinfo(host->name, NULL, NULL, &found);
+        if (rc)
+            return word_text("%s: %s", host->name, gai_strerror(rc));
+        freeaddrinfo(found);
+    }
+    return NULL;
 }

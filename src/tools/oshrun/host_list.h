@@ -47,4 +47,7 @@ char *host_list_text(const struct host_list *list, bool with_slots);
 
 void host_list_free(struct host_list *list);
 
+/* The first host whose name this machine does not know, and why; NULL if there is none. */
+const char *host_list_unknown(const struct host_list *list);
+
 #endif

@@ -14,6 +14,14 @@
 
 const char complain_name[] = "oshrun";
 
+/* MPICH's launcher waits for ever for a host that it cannot reach, and says nothing. */
+static void warn_of_unknown_host(const struct oshrun_job *job)
+{
+    const char *unknown = job->kind == OSHRUN_HYDRA ? host_list_unknown(&job->hosts) : NULL;
+    if (unknown)
+        complain("host %s; %s may wait for it for ever", unknown, oshrun_launcher_name(job));
+}
+
 int main(int argc, char *argv[])
 {
     static struct oshrun_job job;
@@ -28,5 +36,6 @@ int main(int argc, char *argv[])
         return 0;
     }
     oshrun_refuse_nested(&job);
+    warn_of_unknown_host(&job);
     return oshrun_supervise(&job);
 }

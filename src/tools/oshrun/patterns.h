@@ -25,7 +25,11 @@
     PATTERN(BOX_STATUS, "exited with non-zero status.*Process name: \\[[^ ]*,([0-9]+)\\].*Exit code:  *([0-9]+)")      \
     PATTERN(BOX_LOST, "lost communication with a remote daemon.*Remote daemon: [^ ]+ on node ([^ ]+)")                 \
     PATTERN(BOX_MISSING, "unable to launch the specified application.*Executable: ([^ ]+).*Node: ([^ ]+)")             \
-    PATTERN(BOX_BEGINS, "^(prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)")                  \
+    PATTERN(BOX_DAEMONS, "unable to reliably start one or more daemons")                                               \
+    PATTERN(BOX_EXEC, "via the \"execve\".*Application name: +([^ ]+) +Error: +(.*[^ ]) *$")                           \
+    PATTERN(BOX_EXEC_AGAIN, "unable to start the specified application as it encountered an error")                    \
+    PATTERN(BOX_BEGINS,                                                                                                \
+            "^((prterun|mpirun|mpiexec|orterun) (noticed|detected|has exited|was unable)|PRTE was unable)")            \
     /* of Slurm */                                                                                                     \
     PATTERN(SLURM_ENDING, "Job step aborted|STEP .* CANCELLED|: Terminating ")                                         \
     PATTERN(SLURM_LEFT, "Error handler invoked: .*:([0-9]+)\\]")                                                       \

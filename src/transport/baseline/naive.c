@@ -73,5 +73,4 @@ const struct shmemi_driver shmemi_driver_naive = {
     .detach = shmemi_nothing_to_detach,
     .transfer = naive_transfer,
     .amo = shmemi_staged_amo,
-    .amo_nbi = shmemi_staged_amo_nbi,
 };

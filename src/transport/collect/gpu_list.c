@@ -263,10 +263,12 @@ static bool is_finished(struct shmemi_context *context, uint64_t number)
     return finished;
 }
 
-/* Wait for the first so many lists. */
-static int complete(struct shmemi_context *context, uint64_t number)
+int shmemi_gpu_list_complete(struct shmemi_context *context)
 {
     unsigned spins = 0;
+    lock(context);
+    const uint64_t number = context->lists.started;
+    unlock(context);
     while (!is_finished(context, number))
         shmemi_progress(&spins);
     lock(context);
@@ -285,9 +287,8 @@ int shmemi_gpu_list_amo_now(struct shmemi_context *context, const struct shmemi_
         shmemi_list_amo(list, word->address, amo, fetch_p);
         rc = start(context);
     }
-    uint64_t number = context->lists.started;
     unlock(context);
-    return rc ? rc : complete(context, number);
+    return rc ? rc : shmemi_gpu_list_complete(context);
 }
 
 int shmemi_gpu_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
@@ -303,9 +304,8 @@ int shmemi_gpu_list_copy_now(struct shmemi_context *context, const struct shmemi
         add_copy(list, dest, source, nbytes);
         rc = start(context);
     }
-    uint64_t number = context->lists.started;
     unlock(context);
-    return rc ? rc : complete(context, number);
+    return rc ? rc : shmemi_gpu_list_complete(context);
 }
 
 int shmemi_gpu_list_copy_then_amo(struct shmemi_context *context, const struct shmemi_place *dest,
@@ -336,25 +336,9 @@ int shmemi_gpu_list_copy_then_amo(struct shmemi_context *context, const struct s
 int shmemi_gpu_list_flush(struct shmemi_context *context)
 {
     lock(context);
-    int rc = start(context);
-    unlock(context);
-    return rc;
-}
-
-int shmemi_gpu_list_deliver(struct shmemi_context *context)
-{
-    lock(context);
     int rc = start(context), failed = shmemi_held_take_failure(&context->lists.held);
     unlock(context);
     return rc ? rc : failed;
-}
-
-int shmemi_gpu_list_complete(struct shmemi_context *context)
-{
-    lock(context);
-    uint64_t number = context->lists.started;
-    unlock(context);
-    return complete(context, number);
 }
 
 bool shmemi_gpu_list_is_finished(struct shmemi_context *context)

@@ -32,7 +32,7 @@ int shmemi_gpu_list_copy(struct shmemi_context *context, const struct shmemi_pla
 int shmemi_gpu_list_copy_now(struct shmemi_context *context, const struct shmemi_place *dest,
                              const struct shmemi_place *source, size_t nbytes);
 
-/* An atomic operation by lists, on a view that has them (view->by_agent). The old value arrives at quiet. Waits for a
+/* An atomic operation by lists, on a view that has them (view->by_atomic_unit). The old value arrives at quiet. Waits for a
  * list if none is free. */
 int shmemi_gpu_list_amo(struct shmemi_context *context, const struct shmemi_place *word, const struct shmemi_amo *amo,
                         void *fetch_p);
@@ -45,10 +45,8 @@ int shmemi_gpu_list_copy_then_amo(struct shmemi_context *context, const struct s
                                   const struct shmemi_place *source, size_t nbytes, const struct shmemi_place *word,
                                   const struct shmemi_amo *amo);
 
-/* Start what the context has collected. */
+/* Start what the context has collected. Reports what has failed since the last call, too. */
 int shmemi_gpu_list_flush(struct shmemi_context *context);
-/* For shmemi_collect_deliver: reports failures, too. */
-int shmemi_gpu_list_deliver(struct shmemi_context *context);
 /* Wait for all that was started before. */
 int shmemi_gpu_list_complete(struct shmemi_context *context);
 

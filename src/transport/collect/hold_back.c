@@ -92,7 +92,7 @@ int shmemi_collect_deliver_puts(struct shmemi_context *context)
 int shmemi_collect_deliver(struct shmemi_context *context)
 {
     /* lists come last, since rows may end in one */
-    int rc = shmemi_collect_deliver_puts(context), rc_lists = shmemi_gpu_list_deliver(context);
+    int rc = shmemi_collect_deliver_puts(context), rc_lists = shmemi_gpu_list_flush(context);
     return rc ? rc : rc_lists;
 }
 

@@ -69,35 +69,17 @@ void shmemi_direct_release(struct shmemi_view *view)
  * run on the owner's GPU and kernels of this PE can access the memory, each PE has that GPU update the word. Otherwise
  * the owner does it for all, by its GPU or, without kernels, by load, modify and store. */
 
-static int amo_on_own(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo, void *fetch_p)
+int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                      bool is_blocking)
 {
-    struct shmemi_place word = shmemi_view_place(view, offset);
-    return shmemi_owner_amo(&word, amo, fetch_p);
-}
-
-int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo, void *fetch_p)
-{
-    if (view->by_agent && !context->by_engines) {
-        struct shmemi_place word = shmemi_view_place(view, offset);
-        return fetch_p ? shmemi_gpu_list_amo_now(context, &word, amo, fetch_p)
-                       : shmemi_gpu_list_amo(context, &word, amo, NULL);
-    }
+    const struct shmemi_view *view = update->view;
+    const struct shmemi_place word = shmemi_view_place(view, update->offset);
+    if (view->by_atomic_unit && !context->by_engines)
+        return (fetch_p && is_blocking ? shmemi_gpu_list_amo_now : shmemi_gpu_list_amo)(context, &word, &update->amo,
+                                                                                        fetch_p);
     if (view->pe == shmemi_job.pe)
-        return amo_on_own(view, offset, amo, fetch_p);
-    return shmemi_staged_amo(context, view, offset, amo, fetch_p);
-}
-
-int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_amo *amo, void *fetch_p)
-{
-    if (view->by_agent && !context->by_engines) {
-        struct shmemi_place word = shmemi_view_place(view, offset);
-        return shmemi_gpu_list_amo(context, &word, amo, fetch_p);
-    }
-    if (view->pe == shmemi_job.pe)
-        return amo_on_own(view, offset, amo, fetch_p);
-    return shmemi_staged_amo_nbi(context, view, offset, amo, fetch_p);
+        return shmemi_owner_amo(&word, &update->amo, fetch_p);
+    return shmemi_staged_amo(context, update, fetch_p, is_blocking);
 }
 
 /* ---- The drivers ------------------------------------------------------------------------------------------------- */
@@ -107,7 +89,10 @@ const struct shmemi_driver shmemi_driver_local = {
     .is_direct = true,
     .attach = local_attach,
     .detach = shmemi_nothing_to_detach,
-    SHMEMI_DIRECT_OPERATIONS,
+    .copies_itself = true,
+    .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS,
+    .transfer = shmemi_direct_transfer,
+    .amo = shmemi_direct_amo,
     .put_signal = shmemi_direct_put_signal,
 };
 
@@ -116,7 +101,10 @@ const struct shmemi_driver shmemi_driver_ipc = {
     .is_direct = true,
     .attach = ipc_attach,
     .detach = shmemi_direct_release,
-    SHMEMI_DIRECT_OPERATIONS,
+    .copies_itself = true,
+    .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS,
+    .transfer = shmemi_direct_transfer,
+    .amo = shmemi_direct_amo,
     .put_signal = shmemi_direct_put_signal,
 };
 
@@ -126,6 +114,9 @@ const struct shmemi_driver shmemi_driver_shadow = {
     .name = "cuda-shadow",
     .attach = shadow_attach,
     .detach = shmemi_direct_release,
-    SHMEMI_DIRECT_OPERATIONS,
+    .copies_itself = true,
+    .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS,
+    .transfer = shmemi_direct_transfer,
+    .amo = shmemi_direct_amo,
     .put_signal = shmemi_staged_put_signal,
 };

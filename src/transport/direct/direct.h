@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Operations on GPU memory that this process has an address for: what the drivers "local", "cuda-ipc",
- * "shared" and "cuda-shadow" share. They are slots of struct shmemi_driver.
+ * "shared" and "cuda-shadow" share: members of their struct shmemi_driver.
  */
 #ifndef SHMEMI_DIRECT_H
 #define SHMEMI_DIRECT_H
@@ -16,14 +16,7 @@ int shmemi_direct_put_signal(const struct shmemi_transfer *put, const struct shm
 /* Open the peer's allocation for use beside memory of this PE, or on the owner's device (NULL), and let go of it. */
 int shmemi_direct_import(struct shmemi_view *view, const struct shmemi_share *share, const struct shmemi_place *user);
 void shmemi_direct_release(struct shmemi_view *view);
-int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo, void *fetch_p);
-int shmemi_direct_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_amo *amo, void *fetch_p);
-
-/* Every member of struct shmemi_driver but name, is_direct, attach, detach, put_signal and exposing. */
-#define SHMEMI_DIRECT_OPERATIONS                                                                                       \
-    .copies_itself = true, .sinks = SHMEMI_SINK_LIST | SHMEMI_SINK_ROWS, .transfer = shmemi_direct_transfer,           \
-    .amo = shmemi_direct_amo, .amo_nbi = shmemi_direct_amo_nbi
+int shmemi_direct_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                      bool is_blocking);
 
 #endif

@@ -50,7 +50,6 @@ const struct shmemi_driver shmemi_driver_shared = {
     .detach = shmemi_direct_release,
     .transfer = shared_transfer,
     .amo = shmemi_direct_amo,
-    .amo_nbi = shmemi_direct_amo_nbi,
     .is_left_to_owner = goes_by_request,
     .put_signal = put_signal,
 };

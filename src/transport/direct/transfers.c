@@ -273,7 +273,7 @@ static int start_then_update(const struct shmemi_transfer *put, const struct shm
 int shmemi_direct_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const struct shmemi_place word = shmemi_view_place(signal->view, signal->offset);
-    if (!signal->view->by_agent || signal->view->driver != put->view->driver || put->context->by_engines)
+    if (!signal->view->by_atomic_unit || put->context->by_engines)
         return -ENOTSUP;
     int rc = start_then_update(put, &word, &signal->amo);
     if (rc || !put->is_blocking)

@@ -65,7 +65,7 @@ static int announce(int node, int kind, int round, uint64_t number)
         .offset = (size_t)((char *)&exchange.workspace->reached[kind][round] - (char *)exchange.workspace),
         .amo = {.op = SHMEMI_AMO_SET, .size = 8, .operand = number},
     };
-    return shmemi_issue_amo(&exchange.context, &set, NULL);
+    return shmemi_issue_amo(&exchange.context, &set, NULL, true);
 }
 
 struct leader_wait {
@@ -101,7 +101,7 @@ static void await(int kind, int round, uint64_t number)
     while (!has_come(kind, round, number))
         if (shmemi_progress(&spins) && shmemi_has_ended(&lookout, exchange.view_of(wait.pe)) &&
             !has_come(kind, round, number))
-            shmemi_refuse_to_meet(wait.pe);
+            shmemi_end_missing_in_call(wait.pe);
     shmemi_call_end(&wait.call);
 }
 

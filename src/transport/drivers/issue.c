@@ -77,24 +77,13 @@ int shmemi_issue_put_signal(const struct shmemi_transfer *put, const struct shme
     return rc;
 }
 
-static int issue_update(int (*issue)(struct shmemi_context *, const struct shmemi_view *, size_t,
-                                     const struct shmemi_amo *, void *),
-                        struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
-                        enum shmemi_counted operation)
+int shmemi_issue_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                     bool is_blocking)
 {
     const uint64_t begin = shmemi_measure_begin();
-    int rc = issue(context, update->view, update->offset, &update->amo, fetch_p);
+    int rc = update->view->driver->amo(context, update, fetch_p, is_blocking);
     if (begin)
-        note(operation, update->view, update->offset, update->amo.size, begin);
+        note(is_blocking ? SHMEMI_TRANSFER_AMO : SHMEMI_TRANSFER_AMO_NBI, update->view, update->offset,
+             update->amo.size, begin);
     return rc;
-}
-
-int shmemi_issue_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p)
-{
-    return issue_update(update->view->driver->amo, context, update, fetch_p, SHMEMI_TRANSFER_AMO);
-}
-
-int shmemi_issue_amo_nbi(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p)
-{
-    return issue_update(update->view->driver->amo_nbi, context, update, fetch_p, SHMEMI_TRANSFER_AMO_NBI);
 }

@@ -32,9 +32,9 @@ static inline int shmemi_issue_collect(const struct shmemi_transfer *transfer)
  * programs send the signal last. -ENOTSUP: nothing else was done. */
 int shmemi_issue_put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal);
 
-/* amo and amo_nbi of the driver. */
-int shmemi_issue_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p);
-int shmemi_issue_amo_nbi(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p);
+/* amo of the driver. */
+int shmemi_issue_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                     bool is_blocking);
 
 /* Around the enqueueing of a transfer in a stream of the program; begin: 0 when nothing is measured. */
 static inline uint64_t shmemi_measure_begin(void)

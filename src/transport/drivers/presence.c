@@ -41,7 +41,7 @@ static void look_in_barrier(void)
 {
     for (int rank = 0; rank < shmemi_job.node_n_pes && !shmemi_is_ending(); rank++)
         if (shmemi_has_ended_here(rank) && !shmemi_node_has_come(rank))
-            shmemi_refuse_to_meet(shmemi_job.node_pes[rank]);
+            shmemi_end_missing_in_call(shmemi_job.node_pes[rank]);
 }
 
 void shmemi_presence_tell(enum shmemi_presence presence)
@@ -65,10 +65,11 @@ bool shmemi_has_ended_here(int node_rank)
 /* Reads the word of a PE of another node, by a message, which a busy PE may answer late. */
 static uint64_t load_far(const struct shmemi_view *heap)
 {
-    const struct shmemi_amo read = {.op = SHMEMI_AMO_ADD, .size = sizeof seen.word};
+    const struct shmemi_word_update read = {
+        heap, SHMEMI_PRESENCE_OFFSET, {.op = SHMEMI_AMO_ADD, .size = sizeof seen.word}};
     struct shmemi_context context = {0};
     uint64_t word = 0;
-    if (heap->driver->amo(&context, heap, SHMEMI_PRESENCE_OFFSET, &read, &word))
+    if (heap->driver->amo(&context, &read, &word, true))
         return 0; /* what it waits for will fail, too */
     seen.pe = heap->pe;
     return seen.word = word;
@@ -110,14 +111,6 @@ int shmemi_process_of(int pe)
     return shmemi_node.header ? (int)(known_word(pe) >> STATE_BITS) : 0;
 }
 
-/* The first PE of the node that finds it out ends the job; the others leave it to that one for some seconds. */
-static void come_first(void)
-{
-    enum { SECONDS_FOR_THE_FIRST = 5 };
-    if (atomic_exchange(&shmemi_node.header->is_given_up, 1))
-        sleep(SECONDS_FOR_THE_FIRST);
-}
-
 static const char *routine_here(void)
 {
     const char *routine = shmemi_present_routine();
@@ -130,23 +123,23 @@ static bool has_finalized(int pe)
 }
 
 /* In the words of SHMEM_CHECK (shmem/check/compare.c), which names the lower PE first. */
-void shmemi_refuse_to_meet(int pe)
+void shmemi_end_missing_in_call(int pe)
 {
     static const char calls[] = "%s: PE %d calls it, but PE %d of the same team calls %s",
                       finalize[] = "shmem_finalize";
     const char *routine = routine_here();
     const int me = shmemi_job.pe;
     const bool is_lower = me < pe;
-    come_first();
+    shmemi_node_end_first();
     if (has_finalized(pe))
         shmemi_fatal(calls, is_lower ? routine : finalize, is_lower ? me : pe, is_lower ? pe : me,
                      is_lower ? finalize : routine);
     shmemi_fatal("%s: PE %d calls it, but PE %d of the same team has ended its program", routine, me, pe);
 }
 
-void shmemi_refuse_to_queue(int pe)
+void shmemi_end_missing_in_lock(int pe)
 {
-    come_first();
+    shmemi_node_end_first();
     shmemi_fatal("%s: PE %d waits for the lock, but PE %d has it and %s", routine_here(), shmemi_job.pe, pe,
                  has_finalized(pe) ? "calls shmem_finalize" : "has ended its program");
 }

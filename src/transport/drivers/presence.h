@@ -43,8 +43,8 @@ bool shmemi_has_ended(struct shmemi_lookout *lookout, const struct shmemi_view *
 
 /* End the job because this PE waits for a PE that has ended: in a call of a team, or for a lock. If several PEs of the node
  * find that, one of them says so. */
-_Noreturn void shmemi_refuse_to_meet(int pe);
-_Noreturn void shmemi_refuse_to_queue(int pe);
+_Noreturn void shmemi_end_missing_in_call(int pe);
+_Noreturn void shmemi_end_missing_in_lock(int pe);
 
 /* For the watchdog: the process of a PE; 0 if this PE does not know it. */
 int shmemi_process_of(int pe);

@@ -30,14 +30,15 @@ static const struct shmemi_driver *const table[] = {
 
 enum { N_DRIVERS = sizeof table / sizeof table[0] };
 
-/* Can this PE have the memory's agent carry out its atomic operations? */
-static bool reaches_agent(const struct shmemi_view *view, const struct shmemi_share *share,
-                          const struct shmemi_driver *driver)
+/* Can this PE have the memory's atomic unit carry out its atomic operations? */
+static bool reaches_unit(const struct shmemi_view *view, const struct shmemi_share *share,
+                         const struct shmemi_driver *driver)
 {
     const struct shmemi_memory *memory = view->place.memory;
-    if (!driver->is_direct || !share || !memory->agents)
+    if (!driver->is_direct || !share || !memory->atomic_units)
         return false;
-    return view->pe == shmemi_job.pe ? share->agent.exists : memory->agents->reaches(&view->place, &share->agent);
+    return share->atomic_unit.exists &&
+           (view->pe == shmemi_job.pe || memory->atomic_units->reaches(&view->place, &share->atomic_unit));
 }
 
 /* Whoever measures must see each operation, and so must SHMEM_CHECK: view->mapped is cleared, and the driver does what
@@ -57,7 +58,7 @@ int shmemi_view_attach(struct shmemi_view *view, const struct shmemi_share *shar
         if (rc == -ENOTSUP)
             continue;
         if (!rc) {
-            view->by_agent = reaches_agent(view, share, table[i]);
+            view->by_atomic_unit = reaches_unit(view, share, table[i]);
             serve(view, table[i]);
         }
         return rc;

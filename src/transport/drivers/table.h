@@ -42,8 +42,8 @@ void shmemi_transport_excuse(void);
 int shmemi_transport_start(const struct shmemi_resolver *resolver);
 /* Once all PEs have come: from now on the job ends when a host or the network to it is lost (SHMEM_PEER_TIMEOUT). */
 void shmemi_transport_watch(void);
-/* Near the end, when all PEs have come: no connection is being made by this PE any more. After it, all PEs must meet once
- * more before shmemi_transport_stop. */
+/* Near the end, when all PEs have come: no connection is being made by this PE any more. After it comes one more
+ * barrier, and then shmemi_transport_stop. */
 void shmemi_transport_settle(void);
 /* Stop serving other PEs, after the last barrier. Idempotent. */
 void shmemi_transport_stop(void);

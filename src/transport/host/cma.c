@@ -31,7 +31,7 @@ enum { NOT_ASKED, IS_OPEN, IS_REFUSED };
 struct cma_peer {
     pid_t pid;
     uint64_t address, job;
-    _Atomic int access; /* any thread may find it out */
+    _Atomic int access; /* any thread may find it out; relaxed: the rest was there before the view was */
 };
 
 static bool first_is_open; /* the first other PE of the node; while views are attached */
@@ -215,5 +215,4 @@ const struct shmemi_driver shmemi_driver_cma = {
     .detach = cma_detach,
     .transfer = cma_transfer,
     .amo = shmemi_staged_amo,
-    .amo_nbi = shmemi_staged_amo_nbi,
 };

@@ -55,13 +55,13 @@ static int shm_transfer(const struct shmemi_transfer *transfer)
     return shmemi_memory_copy(&ends.dest, &ends.source, shape);
 }
 
-static int shm_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_amo *amo, void *fetch_p)
+static int shm_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                   bool is_blocking)
 {
-    (void)context;
-    uint64_t old = shmemi_amo_apply((char *)view->place.address + offset, amo);
+    (void)context, (void)is_blocking;
+    uint64_t old = shmemi_amo_apply((char *)update->view->place.address + update->offset, &update->amo);
     if (fetch_p)
-        shmemi_copy_bytes(fetch_p, &old, amo->size);
+        shmemi_copy_bytes(fetch_p, &old, update->amo.size);
     return 0;
 }
 
@@ -73,5 +73,4 @@ const struct shmemi_driver shmemi_driver_shm = {
     .detach = shm_detach,
     .transfer = shm_transfer,
     .amo = shm_amo,
-    .amo_nbi = shm_amo,
 };

@@ -12,7 +12,7 @@ static int fetch_to_device(struct shmemi_context *context, const struct shmemi_w
     uint64_t value;
     const struct shmemi_place source = shmemi_place_host(&value);
     const struct shmemi_shape shape = shmemi_shape_linear(update->amo.size);
-    int rc = shmemi_issue_amo(context, update, &value);
+    int rc = shmemi_issue_amo(context, update, &value, true);
     return rc ? rc : shmemi_memory_copy(old, &source, &shape);
 }
 
@@ -21,7 +21,5 @@ int shmemi_op_amo(struct shmemi_context *context, const struct shmemi_word_updat
 {
     if (old && old->memory != &shmemi_memory_host)
         return fetch_to_device(context, update, old);
-    void *fetch_p = old ? (void *)old->address : NULL;
-    return fetch_p && !is_blocking ? shmemi_issue_amo_nbi(context, update, fetch_p)
-                                   : shmemi_issue_amo(context, update, fetch_p);
+    return shmemi_issue_amo(context, update, old ? (void *)old->address : NULL, is_blocking || !old);
 }

@@ -25,6 +25,7 @@ int shmemi_op_transfer(const struct shmemi_transfer *transfer)
     if (transfer->routine)
         shmemi_call_begin(&call.call);
     rc = shmemi_issue(transfer);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* of a get: what the thread does next, it does after the driver's loads */
     if (transfer->routine)
         shmemi_call_end(&call.call);
     return rc;

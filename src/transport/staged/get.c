@@ -69,9 +69,9 @@ static int get_whole(const struct shmemi_transfer *get)
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
     struct shmemi_request request = shmemi_staged_request_whole(get, slot);
     const struct shmemi_shape dense = shmemi_shape_dense_source(&get->shape);
-    int rc = shmemi_staged_send(get->view, &request);
+    int rc = get->view->link->send(get->view, &request);
     if (!rc) {
-        rc = shmemi_staged_wait(get->view, slot);
+        rc = shmemi_slot_wait(get->view, slot);
         if (rc)
             return rc;
         rc = get->mine.memory->copy(&get->mine, &staging, &dense);

@@ -14,8 +14,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LOOKAHEAD = SHMEMI_STAGED_LOOKAHEAD };
-
 /* The signal of a put: its pieces, which may overtake each other, all bring it along, and the owner counts them. */
 struct signal {
     const struct shmemi_word_update *word;
@@ -24,7 +22,7 @@ struct signal {
 
 static struct signal signal_of(const struct shmemi_word_update *word, size_t parts)
 {
-    static atomic_uint serial;
+    static atomic_uint serial; /* relaxed: a number that no other put has */
     return (struct signal){word, atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed), (uint32_t)parts};
 }
 
@@ -42,52 +40,6 @@ static void add_signal(struct shmemi_request *request, const struct signal *sign
 }
 
 /* ---- In pieces --------------------------------------------------------------------------------------------------- */
-
-/* A put under way. A piece is first copied into its slot, then sent; the owner frees the slot. */
-struct loading {
-    const struct shmemi_transfer *put;
-    struct shmemi_cutter cutter;
-    size_t most; /* bytes of a piece */
-    struct shmemi_piece next;
-    bool has_next; /* a piece is left to be copied: next */
-    struct {
-        struct shmemi_event event;
-        struct shmemi_request request;
-    } piece[LOOKAHEAD]; /* a ring, oldest first */
-    unsigned head, count;
-    const struct signal *signal; /* NULL: none */
-    int rc;                      /* the first error: nothing more is copied */
-};
-
-static void note(struct loading *loading, int rc)
-{
-    if (!loading->rc)
-        loading->rc = rc;
-    if (rc)
-        loading->has_next = false;
-}
-
-/* Has the oldest piece been copied into its slot? Then send it. */
-static bool send_loaded(struct loading *loading)
-{
-    if (!loading->count)
-        return false;
-    struct shmemi_event *event = &loading->piece[loading->head].event;
-    struct shmemi_request *request = &loading->piece[loading->head].request;
-    int rc = event->memory->event_test(event);
-    if (rc == -EAGAIN)
-        return false;
-    loading->head = (loading->head + 1) % LOOKAHEAD;
-    loading->count--;
-    shmemi_slot_leave(request->slot, NULL, NULL);
-    if (!rc)
-        rc = shmemi_staged_send(loading->put->view, request);
-    if (rc)
-        shmemi_slot_free(request->slot);
-    shmemi_slot_let_go();
-    note(loading, rc);
-    return true;
-}
 
 /* Start to copy a piece into a slot. */
 static int start_load(unsigned slot, const struct shmemi_transfer *put, const struct shmemi_piece *piece,
@@ -113,28 +65,42 @@ static struct shmemi_request request_for(const struct shmemi_transfer *put, cons
     return request;
 }
 
-static int load(struct loading *loading, unsigned slot, const struct shmemi_piece *piece)
+/* Start to copy a piece into a slot. If that is done at once it is sent; otherwise whichever thread makes progress sends
+ * it: this one if the put is blocking, which has few such copies under way. */
+static int load_and_leave(const struct shmemi_transfer *put, const struct shmemi_piece *piece,
+                          const struct signal *signal, bool has_next)
 {
-    unsigned last = (loading->head + loading->count) % LOOKAHEAD;
-    int rc = start_load(slot, loading->put, piece, &loading->piece[last].event);
+    struct shmemi_event event;
+    int rc = put->is_blocking ? shmemi_slots_await_filled(put->context, SHMEMI_STAGED_LOOKAHEAD - 1) : 0;
     if (rc)
         return rc;
-    loading->piece[last].request = request_for(loading->put, piece, slot, loading->signal, loading->has_next);
-    loading->count++;
+    const unsigned slot = shmemi_staged_await_slot(put->context);
+    rc = start_load(slot, put, piece, &event);
+    if (rc)
+        return rc;
+    const struct shmemi_request request = request_for(put, piece, slot, signal, has_next);
+    if (!event.handle)
+        return shmemi_staged_send_and_leave(put->view, &request, NULL, NULL);
+    shmemi_slot_leave_loading(slot, &event, put->view, &request);
+    if (!put->is_blocking)
+        shmemi_service_notice();
     return 0;
 }
 
-/* Is a slot free, and may another copy begin? Then start to copy the next piece. */
-static bool load_next(struct loading *loading)
+/* Returns when all pieces have slots and are being copied into them, and if the put is blocking, when they have been. */
+static int put_pieces(const struct shmemi_transfer *put, size_t most, const struct signal *signal)
 {
-    bool may_load = loading->has_next && loading->count < LOOKAHEAD;
-    int slot = may_load ? shmemi_slot_claim(loading->put->context) : -EAGAIN;
-    if (slot < 0)
-        return false;
-    const struct shmemi_piece piece = loading->next;
-    loading->has_next = shmemi_cut(&loading->cutter, loading->most, &loading->next);
-    note(loading, load(loading, (unsigned)slot, &piece));
-    return true;
+    struct shmemi_cutter cutter = {.width = put->shape.width, .rows = put->shape.rows};
+    struct shmemi_piece piece, next;
+    bool has_next = shmemi_cut(&cutter, most, &next);
+    int rc = 0;
+    while (!rc && has_next) {
+        piece = next;
+        has_next = shmemi_cut(&cutter, most, &next);
+        rc = load_and_leave(put, &piece, signal, has_next);
+    }
+    const int filled = put->is_blocking ? shmemi_slots_await_filled(put->context, 0) : 0;
+    return rc ? rc : filled;
 }
 
 /* Copy a few bytes from the source. A GPU copies faster into a slot than into memory that is not page-locked. */
@@ -162,7 +128,9 @@ static int put_inline(const struct shmemi_transfer *put)
     if (rc)
         return rc;
     request.inline_size = (uint8_t)shmemi_transfer_bytes(put);
-    return shmemi_staged_send_slotless(put->view, &request);
+    rc = shmemi_staged_send_slotless(put->view, &request);
+    shmemi_staged_note_pending(put->context);
+    return rc;
 }
 
 /* A transfer that fits one slot: nothing overlaps, so the copy needs no event. */
@@ -181,44 +149,35 @@ static int put_whole(const struct shmemi_transfer *put, const struct signal *sig
     return shmemi_staged_send_and_leave(put->view, &request, NULL, NULL);
 }
 
-static int put_pieces(const struct shmemi_transfer *put, size_t most, const struct signal *signal)
-{
-    unsigned spins = 0;
-    struct loading loading = {
-        .put = put,
-        .cutter = {.width = put->shape.width, .rows = put->shape.rows},
-        .most = most,
-        .signal = signal,
-    };
-    loading.has_next = shmemi_cut(&loading.cutter, most, &loading.next);
-    while (loading.has_next || loading.count) {
-        bool has_sent = send_loaded(&loading), has_loaded = load_next(&loading);
-        if (has_sent || has_loaded)
-            spins = 0;
-        else
-            shmemi_progress(&spins);
-    }
-    return loading.rc;
-}
-
-/* From a slot, which is page-locked, a GPU that PEs use in turns is written a few microseconds sooner. */
+/* From a slot, which is page-locked, a GPU that PEs use in turns is written a few microseconds sooner. Whether they use the
+ * peer's so is not known here: where they use this PE's own, the peer's is taken to be used alike. */
 static bool goes_inline(const struct shmemi_transfer *put)
 {
     return put->shape.rows <= SHMEMI_INLINE_MAX && shmemi_transfer_bytes(put) <= SHMEMI_INLINE_MAX &&
            !put->view->in_turns && !put->view->link->needs_slots;
 }
 
-int shmemi_staged_put_in_pieces(const struct shmemi_transfer *put, size_t most)
+/* A short copy with none under way before it is quicker than one with an event, for which two threads would look. */
+static bool is_quicker_at_once(size_t nbytes)
 {
-    int rc;
-    if (goes_inline(put))
-        rc = put_inline(put);
-    else if (shmemi_transfer_bytes(put) <= most)
-        rc = put_whole(put, NULL);
-    else
-        rc = put_pieces(put, most, NULL);
+    return nbytes <= SHMEMI_STAGED_SIGNAL_AT_ONCE && !shmemi_slots_are_loading();
+}
+
+/* Bytes of host memory are in slots on return; a put of others that is not blocking returns while they are being copied
+ * there. Quiet waits for the owner's part. */
+static int put_by_slots(const struct shmemi_transfer *put, size_t most, const struct signal *signal)
+{
+    const size_t nbytes = shmemi_transfer_bytes(put);
+    const bool is_left = !put->is_blocking && !shmemi_transfer_is_host(put) && !put->shape.layer &&
+                         !(signal && is_quicker_at_once(nbytes));
+    int rc = nbytes <= most && !is_left ? put_whole(put, signal) : put_pieces(put, most, signal);
     shmemi_staged_note_pending(put->context);
     return rc;
+}
+
+int shmemi_staged_put_in_pieces(const struct shmemi_transfer *put, size_t most)
+{
+    return goes_inline(put) ? put_inline(put) : put_by_slots(put, most, NULL);
 }
 
 static size_t choose_piece(const struct shmemi_transfer *put)
@@ -244,59 +203,13 @@ int shmemi_staged_scatter(struct shmemi_context *context, const struct shmemi_vi
     return rc;
 }
 
-/* Start to copy a piece into a slot. If that is done at once it is sent; otherwise whichever thread makes progress sends
- * it. */
-static int load_and_leave(const struct shmemi_transfer *put, const struct shmemi_piece *piece,
-                          const struct signal *signal, bool has_next)
-{
-    unsigned slot = shmemi_staged_await_slot(put->context);
-    struct shmemi_event event;
-    int rc = start_load(slot, put, piece, &event);
-    if (rc)
-        return rc;
-    const struct shmemi_request request = request_for(put, piece, slot, signal, has_next);
-    if (!event.handle)
-        return shmemi_staged_send_and_leave(put->view, &request, NULL, NULL);
-    shmemi_slot_leave_loading(slot, &event, put->view, &request);
-    shmemi_service_notice();
-    return 0;
-}
-
-/* Returns when all pieces have slots and are being copied into them. */
-static int leave_pieces(const struct shmemi_transfer *put, size_t most, const struct signal *signal)
-{
-    struct shmemi_cutter cutter = {.width = put->shape.width, .rows = put->shape.rows};
-    struct shmemi_piece piece, next;
-    bool has_next = shmemi_cut(&cutter, most, &next);
-    int rc = 0;
-    while (!rc && has_next) {
-        piece = next;
-        has_next = shmemi_cut(&cutter, most, &next);
-        rc = load_and_leave(put, &piece, signal, has_next);
-    }
-    return rc;
-}
-
-/* Bytes of host memory, and few bytes, are in slots or requests on return in any case; otherwise a put that is not
- * blocking returns while they are being copied there. Quiet waits for the owner's part. */
 int shmemi_staged_put(const struct shmemi_transfer *put)
 {
-    if (put->shape.layer)
-        return shmemi_by_layers(put_layers, put, choose_piece(put));
-    if (put->is_blocking || shmemi_transfer_is_host(put) || goes_inline(put))
-        return shmemi_staged_put_in_pieces(put, choose_piece(put));
-    int rc = leave_pieces(put, choose_piece(put), NULL);
-    shmemi_staged_note_pending(put->context);
-    return rc;
+    return put->shape.layer ? shmemi_by_layers(put_layers, put, choose_piece(put))
+                            : shmemi_staged_put_in_pieces(put, choose_piece(put));
 }
 
 /* ---- With a signal ----------------------------------------------------------------------------------------------- */
-
-/* A short copy with none under way before it is quicker than one with an event, for which two threads would look. */
-static bool is_quicker_at_once(size_t nbytes)
-{
-    return nbytes <= SHMEMI_STAGED_SIGNAL_AT_ONCE && !shmemi_slots_are_loading();
-}
 
 /* May the owner update the word, as whoever else updates it? */
 static bool owner_updates(const struct shmemi_view *view, const struct shmemi_word_update *signal)
@@ -310,15 +223,5 @@ int shmemi_staged_put_signal(const struct shmemi_transfer *put, const struct shm
 {
     const size_t nbytes = shmemi_transfer_bytes(put), most = choose_piece(put);
     const struct signal signal = signal_of(word, (nbytes + most - 1) / most);
-    int rc;
-    if (!owner_updates(put->view, word))
-        return -ENOTSUP;
-    if (!put->is_blocking && !shmemi_transfer_is_host(put) && !is_quicker_at_once(nbytes))
-        rc = leave_pieces(put, most, &signal);
-    else if (nbytes <= most)
-        rc = put_whole(put, &signal);
-    else
-        rc = put_pieces(put, most, &signal);
-    shmemi_staged_note_pending(put->context);
-    return rc;
+    return owner_updates(put->view, word) ? put_by_slots(put, most, &signal) : -ENOTSUP;
 }

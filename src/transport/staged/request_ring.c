@@ -11,9 +11,7 @@
 #include "transport/request.h"
 #include "transport/staged/owner.h"
 
-#include <stdlib.h>
-
-static struct shmemi_arrival *free_arrivals; /* under the service lock */
+static struct shmemi_unused *free_arrivals; /* under the service lock */
 
 /* Takes the next entry, which its owner has emptied. While there is none, none is taken: the progress that is made
  * meanwhile may send other requests into the same ring, and these must not wait for one that is not yet written. */
@@ -84,18 +82,7 @@ static void ring_settle(struct shmemi_arrival *arrival, int status)
         atomic_store_explicit(&control->slot_state[request->slot], status ? SHMEMI_SLOT_FAILED : success,
                               memory_order_release);
     }
-    arrival->next = free_arrivals;
-    free_arrivals = arrival;
-}
-
-static struct shmemi_arrival *take_arrival(void)
-{
-    struct shmemi_arrival *arrival = free_arrivals;
-    if (arrival)
-        free_arrivals = arrival->next;
-    else
-        arrival = malloc(sizeof *arrival);
-    return arrival;
+    shmemi_unused_give(&free_arrivals, arrival);
 }
 
 static void *payload_of(struct shmemi_arrival *arrival)
@@ -118,9 +105,7 @@ static void receive(const struct shmemi_request *request)
         shmemi_error("dropped a damaged request in the node's shared memory");
         return;
     }
-    struct shmemi_arrival *arrival = take_arrival();
-    if (!arrival)
-        shmemi_fatal("out of memory for a request of PE %u", request->origin);
+    struct shmemi_arrival *arrival = shmemi_unused_take(&free_arrivals, sizeof *arrival, "a request");
     arrival->request = *request;
     arrival->settle = ring_settle;
     arrival->link = NULL;
@@ -156,11 +141,7 @@ static unsigned drain(void)
 
 void shmemi_ring_close(void)
 {
-    while (free_arrivals) {
-        struct shmemi_arrival *arrival = free_arrivals;
-        free_arrivals = arrival->next;
-        free(arrival);
-    }
+    shmemi_unused_free(&free_arrivals);
 }
 
 /* ---- The worker -------------------------------------------------------------------------------------------------- */

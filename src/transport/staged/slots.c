@@ -32,7 +32,7 @@ struct slot {
     struct shmemi_event event; /* LOADING and LANDING */
     /* LOADING: */
     struct shmemi_request request;
-    struct shmemi_view view; /* PE and link alone: the object may be unmapped before the request is sent */
+    struct shmemi_view view; /* what links use of it: the object may be unmapped before the request is sent */
 };
 
 /* Whether a slot is free is its state in the control block. Only this process changes a slot that is FREE, DONE or
@@ -68,7 +68,7 @@ static void set_state(unsigned slot, enum shmemi_slot_state state)
 void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state)
 {
     if (shmemi_is_slotless(slot))
-        shmemi_slotless_settle(slot, state == SHMEMI_SLOT_FAILED);
+        shmemi_slotless_settle(slot, state >= SHMEMI_SLOT_FAILED);
     else
         set_state(slot, state);
 }
@@ -78,8 +78,7 @@ void shmemi_request_settle(uint16_t slot, enum shmemi_slot_state state)
 /* With the lock held. */
 static bool is_finished(unsigned slot)
 {
-    uint32_t state = state_of(slot);
-    return origin.slot[slot].custody == LEFT && (state == SHMEMI_SLOT_DONE || state == SHMEMI_SLOT_FAILED);
+    return origin.slot[slot].custody == LEFT && state_of(slot) >= SHMEMI_SLOT_DONE;
 }
 
 /* The slot is TAKEN; its context cannot go away, since quiet or the get waits for the slot. failed: where, 0: nowhere. */
@@ -104,9 +103,11 @@ static void take_answer(unsigned slot)
 {
     struct slot *mine = &origin.slot[slot];
     struct shmemi_place staging = shmemi_place_host(shmemi_staging_slot(slot));
-    bool failed = state_of(slot) == SHMEMI_SLOT_FAILED;
-    if (failed || !mine->dest.memory) {
-        end_use(slot, failed ? SHMEMI_FAILED_AT_OWNER : 0);
+    const uint32_t state = state_of(slot);
+    if (state != SHMEMI_SLOT_DONE || !mine->dest.memory) {
+        end_use(slot, state == SHMEMI_SLOT_DONE     ? 0
+                      : state == SHMEMI_SLOT_FAILED ? SHMEMI_FAILED_AT_OWNER
+                                                    : SHMEMI_FAILED_HERE);
         return;
     }
     if (mine->dest.memory->copy_start(&mine->dest, &staging, &mine->shape, &mine->event))
@@ -204,14 +205,16 @@ void shmemi_slot_free(unsigned slot)
     set_state(slot, SHMEMI_SLOT_FREE);
 }
 
-int shmemi_slot_wait(unsigned slot)
+int shmemi_slot_wait(const struct shmemi_view *view, unsigned slot)
 {
     unsigned spins = 0;
     uint32_t state;
     while ((state = state_of(slot)) == SHMEMI_SLOT_BUSY)
         shmemi_progress(&spins);
-    if (state != SHMEMI_SLOT_FAILED)
+    if (state < SHMEMI_SLOT_FAILED)
         return 0;
+    if (state == SHMEMI_SLOT_FAILED)
+        shmemi_staged_report(view);
     shmemi_slot_free(slot);
     return -EIO;
 }
@@ -237,7 +240,7 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
     struct slot *mine = &origin.slot[slot];
     mine->event = *event;
     mine->request = *request;
-    mine->view = (struct shmemi_view){.pe = view->pe, .link = view->link};
+    mine->view = (struct shmemi_view){.pe = view->pe, .link = view->link, .data = view->data};
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
     pthread_mutex_unlock(&origin.lock);
@@ -275,7 +278,7 @@ static void send_filled(unsigned slot, int rc)
     const struct shmemi_view view = mine->view;
     in_hand++;
     if (!rc)
-        rc = shmemi_staged_send(&view, &request);
+        rc = view.link->send(&view, &request);
     in_hand--;
     if (!rc)
         return;
@@ -293,6 +296,33 @@ static unsigned send_all_filled(void)
             sent++;
         }
     return sent;
+}
+
+/* Is the slot in use for an operation of this context, which no thread holds? With the lock held. */
+static bool is_left(unsigned slot, const struct shmemi_context *context)
+{
+    return origin.slot[slot].context == context && origin.slot[slot].custody != HELD &&
+           state_of(slot) != SHMEMI_SLOT_FREE;
+}
+
+static unsigned n_loading(const struct shmemi_context *context)
+{
+    unsigned n = 0;
+    if (!shmemi_slots_are_loading())
+        return 0;
+    pthread_mutex_lock(&origin.lock);
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        n += is_left(i, context) && origin.slot[i].custody == LOADING;
+    pthread_mutex_unlock(&origin.lock);
+    return n;
+}
+
+int shmemi_slots_await_filled(struct shmemi_context *context, unsigned most)
+{
+    unsigned spins = 0;
+    while (n_loading(context) > most)
+        shmemi_progress(&spins);
+    return atomic_load_explicit(&context->requests_failed, memory_order_relaxed) & SHMEMI_FAILED_HERE ? -EIO : 0;
 }
 
 /* Nothing wakes the service thread when a slot is filled: it has to poll. */
@@ -316,11 +346,8 @@ const struct shmemi_worker shmemi_worker_slots = {
 static void note_pending(const struct shmemi_context *context, uint64_t *uses)
 {
     pthread_mutex_lock(&origin.lock);
-    for (unsigned i = 0; i < shmemi_staging.slots; i++) {
-        const struct slot *slot = &origin.slot[i];
-        bool is_pending = slot->context == context && slot->custody != HELD && state_of(i) != SHMEMI_SLOT_FREE;
-        uses[i] = is_pending ? slot->uses : 0;
-    }
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        uses[i] = is_left(i, context) ? origin.slot[i].uses : 0;
     pthread_mutex_unlock(&origin.lock);
 }
 
@@ -332,24 +359,16 @@ static bool is_over(unsigned slot, uint64_t use)
     return is_over;
 }
 
-/* Will the slot's request still access local memory of the context's transfers? */
-static bool is_at_work(const struct shmemi_context *context, unsigned number)
-{
-    const struct slot *slot = &origin.slot[number];
-    pthread_mutex_lock(&origin.lock);
-    bool is_left = slot->context == context && slot->custody != HELD && state_of(number) != SHMEMI_SLOT_FREE;
-    bool at_work = is_left && (slot->custody == LOADING || slot->dest.memory);
-    pthread_mutex_unlock(&origin.lock);
-    return at_work;
-}
-
+/* Which requests will still access local memory of the context's transfers? */
 int shmemi_slots_poll(struct shmemi_context *context)
 {
     int rc = 0;
     take_and_end_all();
-    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
-        if (is_at_work(context, slot))
+    pthread_mutex_lock(&origin.lock);
+    for (unsigned i = 0; i < shmemi_staging.slots; i++)
+        if (is_left(i, context) && (origin.slot[i].custody == LOADING || origin.slot[i].dest.memory))
             rc = -EAGAIN;
+    pthread_mutex_unlock(&origin.lock);
     return rc;
 }
 

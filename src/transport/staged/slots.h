@@ -25,9 +25,9 @@ bool shmemi_slots_are_in_hand(void);
 void shmemi_slot_let_go(void);
 /* Give back a slot whose request is finished or was not sent. */
 void shmemi_slot_free(unsigned slot);
-/* Wait until the owner has answered. 0: the answer lies in the slot, which the caller frees; -EIO: the owner has
- * failed, the slot is free again. */
-int shmemi_slot_wait(unsigned slot);
+/* Wait until the owner, the PE of the view, has answered. 0: the answer lies in the slot, which the caller frees; -EIO,
+ * logged: the request has failed, the slot is free again. */
+int shmemi_slot_wait(const struct shmemi_view *view, unsigned slot);
 
 /* Leave a slot with its request, before that is sent. dest is where rows of the answer go; NULL when none is expected.
  * If the request cannot be sent, the slot is the caller's again. */
@@ -39,6 +39,9 @@ void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, 
                                const struct shmemi_request *request);
 /* Are any slots being filled? */
 bool shmemi_slots_are_loading(void);
+/* Wait until at most so many slots of this context are being filled. -EIO: one could not be filled, or its request not be
+ * sent, which has been logged. */
+int shmemi_slots_await_filled(struct shmemi_context *context, unsigned most);
 /* Sends the requests of slots that have been filled. */
 extern const struct shmemi_worker shmemi_worker_slots;
 

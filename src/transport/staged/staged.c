@@ -6,9 +6,9 @@
  * A transfer is cut into pieces that fit a staging slot (pieces.h chooses their size). During a put, the owner
  * copies piece k-1 to its destination while piece k travels and later pieces are copied from the source. A get keeps as
  * many requests under way as there are slots; the owner copies later pieces from the source while piece k travels, and
- * the origin copies piece k-1 to its destination. A put goes on in each turn with whatever can go on, and makes progress
- * when it has nothing to copy or to send, since the bytes are moved by the owner, or by the service thread. A get makes
- * progress in each turn, since that may be what moves the bytes.
+ * the origin copies piece k-1 to its destination. A put starts the copy of its next piece as soon as there is a slot, and
+ * makes progress while there is none, or while enough copies are under way: whichever thread makes progress sends what has
+ * been copied (slots.c). A get makes progress in each turn, since that may be what moves the bytes.
  */
 #include "base/copy_bytes.h"
 #include "base/log.h"
@@ -35,14 +35,6 @@ static int staged_attach(struct shmemi_view *view, const struct shmemi_share *sh
 void shmemi_staged_report(const struct shmemi_view *view)
 {
     shmemi_error("PE %d could not carry out a transfer with region %u; it has said why", view->pe, view->region);
-}
-
-int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot)
-{
-    int rc = shmemi_slot_wait(slot);
-    if (rc)
-        shmemi_staged_report(view);
-    return rc;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -107,11 +99,6 @@ void shmemi_staged_note_pending(struct shmemi_context *context)
     shmemi_pending_issue(&context->pending, SHMEMI_PENDING_STAGED);
 }
 
-int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request)
-{
-    return view->link->send(view, request);
-}
-
 unsigned shmemi_staged_await_slot(struct shmemi_context *context)
 {
     unsigned spins = 0;
@@ -125,7 +112,7 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape)
 {
     shmemi_slot_leave(request->slot, dest, shape);
-    int rc = shmemi_staged_send(view, request);
+    int rc = view->link->send(view, request);
     if (rc)
         shmemi_slot_free(request->slot);
     shmemi_slot_let_go();
@@ -135,7 +122,7 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
 int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_request *request)
 {
     request->slot = shmemi_slotless_begin();
-    int rc = shmemi_staged_send(view, request);
+    int rc = view->link->send(view, request);
     if (rc)
         shmemi_slotless_settle(request->slot, false);
     return rc;
@@ -143,10 +130,11 @@ int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_re
 
 /* ---- atomics, ordering ------------------------------------------------------------------------------------------- */
 
-static struct shmemi_request request_for_word(const struct shmemi_view *view, size_t offset,
-                                              const struct shmemi_amo *amo, unsigned slot)
+static struct shmemi_request request_for_word(const struct shmemi_word_update *update, unsigned slot)
 {
-    struct shmemi_request request = shmemi_staged_request_bytes(view, SHMEMI_REQUEST_AMO, offset, amo->size, slot);
+    const struct shmemi_amo *amo = &update->amo;
+    struct shmemi_request request =
+        shmemi_staged_request_bytes(update->view, SHMEMI_REQUEST_AMO, update->offset, amo->size, slot);
     request.u.amo.op = amo->op;
     request.u.amo.size = amo->size;
     request.u.amo.operand = amo->operand;
@@ -154,57 +142,33 @@ static struct shmemi_request request_for_word(const struct shmemi_view *view, si
     return request;
 }
 
-static int staged_amo_fetch(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                            const struct shmemi_amo *amo, void *fetch_p)
+static int fetch_now(const struct shmemi_word_update *update, const struct shmemi_request *request, void *fetch_p)
 {
-    unsigned slot = shmemi_staged_await_slot(context);
-    struct shmemi_request request = request_for_word(view, offset, amo, slot);
-    int rc = shmemi_staged_send(view, &request);
-    if (rc) {
-        shmemi_slot_free(slot);
-        return rc;
+    const unsigned slot = request->slot;
+    int rc = update->view->link->send(update->view, request);
+    if (!rc) {
+        rc = shmemi_slot_wait(update->view, slot);
+        if (rc)
+            return rc;
+        shmemi_copy_bytes(fetch_p, shmemi_staging_slot(slot), update->amo.size);
     }
-    rc = shmemi_staged_wait(view, slot);
-    if (rc)
-        return rc;
-    shmemi_copy_bytes(fetch_p, shmemi_staging_slot(slot), amo->size);
     shmemi_slot_free(slot);
-    return 0;
-}
-
-int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo, void *fetch_p)
-{
-    if (fetch_p)
-        return staged_amo_fetch(context, view, offset, amo, fetch_p);
-    struct shmemi_request request = request_for_word(view, offset, amo, SHMEMI_SLOT_NONE);
-    int rc = shmemi_staged_send_slotless(view, &request);
-    shmemi_staged_note_pending(context);
     return rc;
 }
 
-int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_amo *amo, void *fetch_p)
+int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                      bool is_blocking)
 {
-    struct shmemi_place dest = shmemi_place_host(fetch_p);
-    struct shmemi_shape shape = shmemi_shape_linear(amo->size);
-    struct shmemi_request request = request_for_word(view, offset, amo, shmemi_staged_await_slot(context));
-    int rc = shmemi_staged_send_and_leave(view, &request, &dest, &shape);
+    const struct shmemi_place dest = shmemi_place_host(fetch_p);
+    const struct shmemi_shape shape = shmemi_shape_linear(update->amo.size);
+    struct shmemi_request request =
+        request_for_word(update, fetch_p ? shmemi_staged_await_slot(context) : SHMEMI_SLOT_NONE);
+    if (fetch_p && is_blocking)
+        return fetch_now(update, &request, fetch_p);
+    int rc = fetch_p ? shmemi_staged_send_and_leave(update->view, &request, &dest, &shape)
+                     : shmemi_staged_send_slotless(update->view, &request);
     shmemi_staged_note_pending(context);
     return rc;
-}
-
-/* An owner starts requests in the order of arrival, but copies may finish after later atomic operations. So a fence
- * has to complete all earlier operations. */
-static int staged_quiet(struct shmemi_context *context)
-{
-    return shmemi_slots_complete(context);
-}
-
-/* The source of a put is free once it has been copied into slots. */
-static int staged_poll(struct shmemi_context *context)
-{
-    return shmemi_slots_poll(context);
 }
 
 const struct shmemi_driver shmemi_driver_staged = {
@@ -213,14 +177,15 @@ const struct shmemi_driver shmemi_driver_staged = {
     .detach = shmemi_nothing_to_detach,
     .transfer = shmemi_staged_transfer,
     .amo = shmemi_staged_amo,
-    .amo_nbi = shmemi_staged_amo_nbi,
     .sinks = SHMEMI_SINK_BATCH | SHMEMI_SINK_ROWS,
     .put_signal = shmemi_staged_put_signal,
 };
 
+/* An owner starts requests in the order of arrival, but copies may finish after later atomic operations. So a fence
+ * has to complete all earlier operations. The source of a put is free once it has been copied into slots. */
 const struct shmemi_completion shmemi_completion_staged = {
     .fence_completes = true,
-    .fence = staged_quiet,
-    .quiet = staged_quiet,
-    .poll = staged_poll,
+    .fence = shmemi_slots_complete,
+    .quiet = shmemi_slots_complete,
+    .poll = shmemi_slots_poll,
 };

@@ -9,7 +9,7 @@
 #include "transport/request.h"
 
 /* The driver's transfers, of which the puts are in put.c and the gets in get.c; and in pieces of at most `most` bytes,
- * which fit a slot, complete on return but for the owner's part of puts. */
+ * which fit a slot: such a get is complete on return. */
 int shmemi_staged_transfer(const struct shmemi_transfer *transfer);
 int shmemi_staged_put(const struct shmemi_transfer *put);
 int shmemi_staged_get(const struct shmemi_transfer *get);
@@ -23,7 +23,6 @@ struct shmemi_request shmemi_staged_request(const struct shmemi_transfer *transf
 struct shmemi_request shmemi_staged_request_whole(const struct shmemi_transfer *transfer, unsigned slot);
 struct shmemi_request shmemi_staged_request_bytes(const struct shmemi_view *view, enum shmemi_request_type type,
                                                   size_t offset, size_t nbytes, unsigned slot);
-int shmemi_staged_send(const struct shmemi_view *view, const struct shmemi_request *request);
 /* Send a request. Its answer, if any, is copied to its place by quiet, or by a thread that needs the slot. */
 int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct shmemi_request *request,
                                  const struct shmemi_place *dest, const struct shmemi_shape *shape);
@@ -31,17 +30,13 @@ int shmemi_staged_send_and_leave(const struct shmemi_view *view, const struct sh
 int shmemi_staged_send_slotless(const struct shmemi_view *view, struct shmemi_request *request);
 /* Wait for a free slot; the caller holds none. */
 unsigned shmemi_staged_await_slot(struct shmemi_context *context);
-/* Wait for the answer of a slot that this thread holds. */
-int shmemi_staged_wait(const struct shmemi_view *view, unsigned slot);
 /* Log that the owner has failed. */
 void shmemi_staged_report(const struct shmemi_view *view);
 /* Called after requests of this context have been sent whose completion quiet has to wait for. */
 void shmemi_staged_note_pending(struct shmemi_context *context);
 
-int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo, void *fetch_p);
-int shmemi_staged_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                          const struct shmemi_amo *amo, void *fetch_p);
+int shmemi_staged_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                      bool is_blocking);
 
 /* A put, and the update of a word of the same PE after it, which its owner carries out. If it is blocking, returns when
  * the source may be reused; otherwise quiet completes it. -ENOTSUP: the owner cannot update the word as others do. */

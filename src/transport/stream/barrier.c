@@ -9,7 +9,7 @@
  * A graph may be launched any number of times, so a barrier that is captured has no number. Its words are 0 except
  * between being set by the partner and being taken away by their PE. It has two phases with words of their own: who has
  * passed the first one knows that all PEs have taken away the second one's words of the barrier before, and the other
- * way round. Such barriers meet each other only, in the order in which they are executed.
+ * way round. Such barriers match each other only, in the order in which they are executed.
  */
 #include "transport/drivers/exchange.h"
 #include "bootstrap/job.h"

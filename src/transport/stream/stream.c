@@ -118,8 +118,8 @@ static int copy_alone(const struct shmemi_stream *stream, struct shmemi_stream_w
  * may have a put to that PE under way, the stream cannot know when the signal may follow. */
 static bool may_signal(const struct shmemi_stream_signal *signal)
 {
-    const bool is_atomic =
-        signal->step == SHMEMI_STEP_SET || signal->view->by_agent || signal->view->place.memory == &shmemi_memory_host;
+    const bool is_atomic = signal->step == SHMEMI_STEP_SET || signal->view->by_atomic_unit ||
+                           signal->view->place.memory == &shmemi_memory_host;
     return is_atomic && signal->view->driver->is_direct && !shmemi_stream_agent_sends_to(signal->view->pe);
 }
 

@@ -79,8 +79,8 @@ static int do_amo(struct shmemi_stream_work *work)
 static bool may_update(const struct shmemi_stream_amo *update)
 {
     const struct shmemi_view *view = update->word.view;
-    return view->driver->is_direct &&
-           (view->by_agent || view->place.memory == &shmemi_memory_host || update->word.amo.op == SHMEMI_AMO_FETCH);
+    return view->driver->is_direct && (view->by_atomic_unit || view->place.memory == &shmemi_memory_host ||
+                                       update->word.amo.op == SHMEMI_AMO_FETCH);
 }
 
 static int amo_alone(const struct shmemi_stream *stream, struct shmemi_stream_work *work)

@@ -23,7 +23,7 @@ struct list {
 
 /* A request that has arrived at its owner. */
 struct incoming {
-    struct shmemi_arrival arrival;
+    struct shmemi_arrival arrival; /* first, since unused ones are linked by it */
     struct incoming *next;
     ucp_ep_h reply;
     size_t size;        /* of the payload or of the answer's data */
@@ -38,12 +38,11 @@ struct incoming {
 
 /* All under the service lock. */
 static struct {
-    struct incoming *unused;
-    struct list ready;   /* to be accepted or refused */
-    struct list waiting; /* for a receive slot */
-    unsigned *free_slots, n_free_slots;
-    bool has_slots;
-    atomic_bool is_left; /* ready is not empty, although there was room; atomic: other threads read it */
+    struct shmemi_unused *unused;
+    struct list ready;    /* to be accepted or refused */
+    struct list waiting;  /* for a receive slot */
+    uint64_t taken_slots; /* bits, from the first receive slot on */
+    atomic_bool is_left;  /* ready is not empty, although there was room; atomic: other threads read it */
     struct shmemi_ucx_receiving receiving;
 } owner;
 
@@ -65,24 +64,15 @@ static struct incoming *remove_first(struct list *list)
     return incoming;
 }
 
-static void make_slots(void)
-{
-    owner.free_slots = malloc(shmemi_staging.slots * sizeof *owner.free_slots);
-    if (!owner.free_slots)
-        shmemi_fatal("out of memory for %u receive slots", shmemi_staging.slots);
-    for (unsigned i = 0; i < shmemi_staging.slots; i++)
-        owner.free_slots[i] = shmemi_staging.slots + i;
-    owner.n_free_slots = shmemi_staging.slots;
-    owner.has_slots = true;
-}
-
 static bool take_slot(struct incoming *incoming)
 {
-    if (!owner.has_slots)
-        make_slots();
-    if (!owner.n_free_slots)
+    unsigned slot = 0;
+    while (slot < shmemi_staging.slots && owner.taken_slots >> slot & 1)
+        slot++;
+    if (slot == shmemi_staging.slots)
         return false;
-    incoming->slot = owner.free_slots[--owner.n_free_slots];
+    owner.taken_slots |= UINT64_C(1) << slot;
+    incoming->slot = shmemi_staging.slots + slot;
     return true;
 }
 
@@ -91,7 +81,7 @@ static bool take_slot(struct incoming *incoming)
 static void release_payload(struct incoming *incoming)
 {
     if (incoming->slot != SHMEMI_SLOT_NONE)
-        owner.free_slots[owner.n_free_slots++] = incoming->slot;
+        owner.taken_slots &= ~(UINT64_C(1) << (incoming->slot - shmemi_staging.slots));
     if (incoming->kept)
         ucp_am_data_release(shmemi_ucx.service, incoming->kept);
     free(incoming->copied);
@@ -102,19 +92,14 @@ static void release_payload(struct incoming *incoming)
 static void release(struct incoming *incoming)
 {
     release_payload(incoming);
-    incoming->next = owner.unused;
-    owner.unused = incoming;
+    shmemi_unused_give(&owner.unused, incoming);
 }
 
 static void settle(struct shmemi_arrival *arrival, int status);
 
 static struct incoming *take_incoming(const struct shmemi_request *request, ucp_ep_h reply)
 {
-    struct incoming *incoming = owner.unused;
-    if (incoming)
-        owner.unused = incoming->next;
-    else if (!(incoming = malloc(sizeof *incoming)))
-        shmemi_fatal("out of memory for a request of PE %u", request->origin);
+    struct incoming *incoming = shmemi_unused_take(&owner.unused, sizeof *incoming, "a request");
     *incoming = (struct incoming){
         .arrival = {.request = *request, .settle = settle, .link = incoming},
         .reply = reply,
@@ -152,7 +137,7 @@ static ucs_status_t take_eager(struct incoming *incoming, void *data, size_t siz
 static ucs_status_t take_request(struct incoming *incoming, void *data, const ucp_am_recv_param_t *param)
 {
     struct shmemi_request *request = &incoming->arrival.request;
-    incoming->size = request->type == SHMEMI_REQUEST_AMO ? request->u.amo.size : shmemi_request_payload_size(request);
+    incoming->size = shmemi_request_payload_size(request);
     if (shmemi_ucx_request_payload(request)) {
         bool is_rendezvous = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
         return is_rendezvous ? take_rendezvous(incoming, data)
@@ -298,8 +283,8 @@ static void send_answer(struct incoming *incoming, int status)
 {
     const struct shmemi_request *request = &incoming->arrival.request;
     bool has_data = !status && !shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
-    ucp_request_param_t param = shmemi_ucx_param(incoming);
-    param.cb.send = on_answered;
+    ucp_request_param_t param = shmemi_ucx_message_param(
+        incoming, on_answered, has_data && is_eager(request, incoming->size) ? UCP_AM_SEND_FLAG_EAGER : 0);
     memset(&incoming->answer, 0, sizeof incoming->answer);
     incoming->answer.job_key = shmemi_job.key;
     incoming->answer.owner = (uint32_t)shmemi_job.pe;
@@ -307,10 +292,6 @@ static void send_answer(struct incoming *incoming, int status)
     incoming->answer.slot = request->slot;
     if (has_data && incoming->slot != SHMEMI_SLOT_NONE)
         shmemi_ucx_name_staging(&param);
-    if (has_data && is_eager(request, incoming->size)) {
-        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags = UCP_AM_SEND_FLAG_EAGER;
-    }
     ucs_status_ptr_t sent =
         ucp_am_send_nbx(incoming->reply, SHMEMI_UCX_AM_ANSWER, &incoming->answer, sizeof incoming->answer,
                         has_data ? incoming->arrival.payload : NULL, has_data ? incoming->size : 0, &param);
@@ -341,13 +322,7 @@ int shmemi_ucx_arrival_open(void)
 
 void shmemi_ucx_arrival_close(void)
 {
-    while (owner.unused) {
-        struct incoming *incoming = owner.unused;
-        owner.unused = incoming->next;
-        free(incoming);
-    }
-    free(owner.free_slots);
-    owner.free_slots = NULL;
-    owner.has_slots = false;
+    shmemi_unused_free(&owner.unused);
+    owner.taken_slots = 0;
     owner.receiving = (struct shmemi_ucx_receiving){0};
 }

@@ -9,6 +9,7 @@
 #include "transport/node.h"
 #include "transport/request.h"
 #include "transport/staged/pieces.h"
+#include "transport/staged/slots.h"
 #include "transport/staged/staged.h"
 #include "transport/ucx/ucx_internal.h"
 
@@ -18,7 +19,7 @@
 struct bounce {
     const struct shmemi_ucx_target *target;
     struct shmemi_ucx_batch batch;
-    int rc; /* of what could not be started */
+    _Atomic int rc; /* of what could not be started; several threads may send pieces of a put */
 };
 
 /* A slot's operations. Under the initiator lock. */
@@ -56,15 +57,13 @@ static int start_row(struct bounce_rows *rows, char *bytes, size_t nbytes, size_
     ucp_request_param_t param = shmemi_ucx_param(rows);
     param.cb.send = on_row;
     shmemi_ucx_batch_limit(&bounce->batch);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    int rc = shmemi_ucx_ensure_open(target);
-    if (!rc) {
-        ucs_status_ptr_t request = rows->is_put
-                                       ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
-                                       : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
-        rc = shmemi_ucx_batch_add(&bounce->batch, request, rows->is_put ? "put" : "get");
-        rows->under_way += !rc && request;
-    }
+    int rc = shmemi_ucx_lock(target);
+    if (rc)
+        return rc;
+    ucs_status_ptr_t request = rows->is_put ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
+                                            : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
+    rc = shmemi_ucx_batch_add(&bounce->batch, request, rows->is_put ? "put" : "get");
+    rows->under_way += !rc && request;
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
@@ -112,7 +111,10 @@ static int bounce_in_pieces(const struct shmemi_transfer *transfer, const struct
     view.data = &bounce;
     now.view = &view;
     now.context = &own;
+    now.is_blocking = true;
     int rc = shmemi_staged_in_pieces(&now, shmemi_piece_choose_bounce(shmemi_transfer_bytes(transfer)));
+    if (shmemi_slots_await(&own) && !rc)
+        rc = -EIO;
     rc = shmemi_ucx_finish(bounce.rc ? bounce.rc : rc, &bounce.batch);
     if (transfer->is_put)
         shmemi_ucx_note_pending(transfer->context);

@@ -137,6 +137,5 @@ const struct shmemi_driver shmemi_driver_gdr = {
     .sinks = SHMEMI_SINK_BATCH_IN_SESSION,
     .transfer = shmemi_ucx_transfer,
     .amo = shmemi_staged_amo,
-    .amo_nbi = shmemi_staged_amo_nbi,
     .exposing = &gdr_exposing,
 };

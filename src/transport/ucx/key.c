@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Remote keys of UCX. A PE exposes its copy of a region by registering it and packing a key. Another PE asks for the
- * key with a message when it first accesses that copy, so PEs that never communicate exchange nothing.
+ * Remote keys of UCX. A PE exposes its copy of a region by registering it and packing a key (registered.c). Another PE asks
+ * for the key with a message when it first accesses that copy, so PEs that never communicate exchange nothing.
  *
  *      origin                                   owner
  *      KEY_REQUEST {region, token}   ------->   looks the region up
@@ -36,19 +36,6 @@ struct key_answer {
     uint32_t key_size;
 };
 
-/* A region of this PE that other nodes may reach. */
-struct exposure {
-    struct exposure *next;
-    uint32_t region;
-    void *address;
-    size_t size;
-    ucp_mem_h memory;
-    void *key; /* packed */
-    size_t key_size;
-};
-
-static struct exposure *exposures; /* under the service lock */
-
 /* The fetch under way: one at a time. */
 static struct {
     pthread_mutex_t lock;    /* held by the fetching thread; the rest is under the initiator lock */
@@ -64,110 +51,6 @@ static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
 
 /* ---- Owner ------------------------------------------------------------------------------------------------------- */
 
-ucs_status_t shmemi_ucx_map(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p)
-{
-    ucp_mem_map_params_t params = {
-        .field_mask =
-            UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address = address,
-        .length = size,
-        .memory_type = type,
-    };
-    return ucp_mem_map(shmemi_ucx.context, &params, memory_p);
-}
-
-static int make_key(struct exposure *exposure, ucs_memory_type_t type, const char **cause_p)
-{
-    ucs_status_t status = shmemi_ucx_map(exposure->address, exposure->size, type, &exposure->memory);
-    if (status == UCS_OK) {
-        status = ucp_rkey_pack(shmemi_ucx.context, exposure->memory, &exposure->key, &exposure->key_size);
-        if (status != UCS_OK)
-            ucp_mem_unmap(shmemi_ucx.context, exposure->memory);
-    }
-    *cause_p = ucs_status_string(status);
-    return shmemi_ucx_errno(status);
-}
-
-static struct exposure **find(uint32_t region)
-{
-    struct exposure **link = &exposures;
-    while (*link && (*link)->region != region)
-        link = &(*link)->next;
-    return link;
-}
-
-char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes)
-{
-    const struct exposure *exposure = region < SHMEMI_REGION_FIRST_MAPPED ? *find(region) : NULL;
-    if (!exposure || offset > exposure->size || nbytes > exposure->size - offset)
-        return NULL;
-    return (char *)exposure->address + offset;
-}
-
-static void answer_kept(const struct exposure *exposure);
-
-int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p)
-{
-    struct exposure *exposure = calloc(1, sizeof *exposure);
-    *cause_p = "out of memory";
-    if (!exposure)
-        return -ENOMEM;
-    exposure->region = region;
-    exposure->address = address;
-    exposure->size = size;
-    int rc = make_key(exposure, type, cause_p);
-    if (rc) {
-        free(exposure);
-        return rc;
-    }
-    shmemi_hold(SHMEMI_PART_KEYS, (ptrdiff_t)(sizeof *exposure + exposure->key_size));
-    pthread_mutex_lock(&shmemi_ucx.service_lock);
-    exposure->next = exposures;
-    exposures = exposure;
-    answer_kept(exposure);
-    pthread_mutex_unlock(&shmemi_ucx.service_lock);
-    return 0;
-}
-
-static int expose(uint32_t region, const struct shmemi_allocation *allocation, size_t size, char *reason,
-                  size_t reason_size)
-{
-    (void)reason, (void)reason_size;
-    const char *cause;
-    void *address = (void *)allocation->place.address;
-    if (allocation->place.memory != &shmemi_memory_host)
-        return 0;
-    int rc = shmemi_ucx_expose_typed(region, address, size, UCS_MEMORY_TYPE_HOST, &cause);
-    if (rc)
-        shmemi_error("cannot register %zu bytes at %p with the network: %s; is the limit of locked memory (ulimit -l) "
-                     "high enough?",
-                     size, address, cause);
-    return rc;
-}
-
-static void unmap(struct exposure *exposure)
-{
-    shmemi_hold(SHMEMI_PART_KEYS, -(ptrdiff_t)(sizeof *exposure + exposure->key_size));
-    ucp_rkey_buffer_release(exposure->key);
-    ucp_mem_unmap(shmemi_ucx.context, exposure->memory);
-    free(exposure);
-}
-
-void shmemi_ucx_hide(uint32_t region)
-{
-    if (!atomic_load(&shmemi_ucx.is_open))
-        return;
-    pthread_mutex_lock(&shmemi_ucx.service_lock);
-    struct exposure **link = find(region), *exposure = *link;
-    if (exposure)
-        *link = exposure->next;
-    pthread_mutex_unlock(&shmemi_ucx.service_lock);
-    if (exposure)
-        unmap(exposure);
-}
-
-const struct shmemi_exposing shmemi_ucx_exposing = {.expose = expose, .hide = shmemi_ucx_hide};
-
 /* An answer on its way: the header has to stay until it is sent, and the key too, even if the region is hidden. */
 struct outgoing {
     struct key_answer answer;
@@ -181,7 +64,7 @@ static void on_answer_sent(void *request, ucs_status_t status, void *user_data)
     free(user_data);
 }
 
-static void answer_key(const struct key_request *request, const struct exposure *exposure, ucp_ep_h reply)
+static void answer_key(const struct key_request *request, const struct shmemi_ucx_exposure *exposure, ucp_ep_h reply)
 {
     size_t key_size = exposure ? exposure->key_size : 0;
     struct outgoing *outgoing = malloc(sizeof *outgoing + key_size);
@@ -197,10 +80,7 @@ static void answer_key(const struct key_request *request, const struct exposure 
     };
     if (exposure)
         memcpy(outgoing->key, exposure->key, key_size);
-    ucp_request_param_t param = shmemi_ucx_param(outgoing);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;
-    param.cb.send = on_answer_sent;
+    const ucp_request_param_t param = shmemi_ucx_message_param(outgoing, on_answer_sent, UCP_AM_SEND_FLAG_EAGER);
     ucs_status_ptr_t sent = ucp_am_send_nbx(reply, SHMEMI_UCX_AM_KEY_ANSWER, &outgoing->answer, sizeof outgoing->answer,
                                             outgoing->key, key_size, &param);
     if (UCS_PTR_IS_ERR(sent))
@@ -227,7 +107,7 @@ static void keep(const struct key_request *request, ucp_ep_h reply)
     early = kept;
 }
 
-static void answer_kept(const struct exposure *exposure)
+void shmemi_ucx_key_answer_kept(const struct shmemi_ucx_exposure *exposure)
 {
     for (struct early **link = &early, *kept; (kept = *link);) {
         if (kept->request.region != exposure->region) {
@@ -253,7 +133,7 @@ static ucs_status_t on_key_request(void *user_data, const void *header, size_t h
         shmemi_error("dropped a damaged request for a key");
         return UCS_OK;
     }
-    const struct exposure *exposure = *find(request.region);
+    const struct shmemi_ucx_exposure *exposure = shmemi_ucx_exposure_of(request.region);
     if (!exposure && request.region < SHMEMI_REGION_FIRST_MAPPED)
         keep(&request, param->reply_ep);
     else
@@ -469,10 +349,5 @@ void shmemi_ucx_key_close(void)
     for (struct early *next; early; early = next) {
         next = early->next;
         free(early);
-    }
-    while (exposures) {
-        struct exposure *exposure = exposures;
-        exposures = exposure->next;
-        unmap(exposure);
     }
 }

@@ -152,7 +152,7 @@ static bool take_one(ucp_ep_h *endpoint_p, struct shmemi_ucx_keys **keys_p)
 /* Only UCX's workers are progressed: other parts might need an endpoint, and the lock for making them is held. */
 static void await(struct shmemi_ucx_batch *batch)
 {
-    while (atomic_load_explicit(&batch->completed, memory_order_acquire) < atomic_load(&batch->issued))
+    while (!shmemi_ucx_batch_is_complete(batch))
         if (!shmemi_ucx_progress() && !shmemi_ucx_service_progress())
             shmemi_yield();
 }

@@ -71,10 +71,7 @@ static void on_answer_sent(void *request, ucs_status_t status, void *user_data)
 /* All answers are the same, so that none needs memory of its own. What fails is no error here either. */
 static void answer(ucp_ep_h reply)
 {
-    ucp_request_param_t param = shmemi_ucx_param(NULL);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;
-    param.cb.send = on_answer_sent;
+    const ucp_request_param_t param = shmemi_ucx_message_param(NULL, on_answer_sent, UCP_AM_SEND_FLAG_EAGER);
     pulse.answer = (struct pulse){.job_key = shmemi_job.key, .origin = (uint32_t)shmemi_job.pe};
     ucp_am_send_nbx(reply, SHMEMI_UCX_AM_PULSE_ANSWER, &pulse.answer, sizeof pulse.answer, NULL, 0, &param);
 }
@@ -150,14 +147,11 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 
 static void start_send(ucp_ep_h endpoint)
 {
-    ucp_request_param_t param = shmemi_ucx_param(NULL);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;
+    ucp_request_param_t param = shmemi_ucx_message_param(NULL, on_sent, UCP_AM_SEND_FLAG_EAGER);
     if (atomic_load(&pulse.connection) != CONNECTED) {
         param.flags |= UCP_AM_SEND_FLAG_REPLY;
         atomic_store(&pulse.connection, CONNECTING);
     }
-    param.cb.send = on_sent;
     pulse.message = (struct pulse){.job_key = shmemi_job.key, .origin = (uint32_t)shmemi_job.pe};
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     ucs_status_ptr_t sent =
@@ -167,21 +161,16 @@ static void start_send(ucp_ep_h endpoint)
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
 }
 
-static bool is_on_its_way(void)
-{
-    return atomic_load(&pulse.sends.completed) != atomic_load(&pulse.sends.issued);
-}
-
 static bool is_connecting(void)
 {
-    return is_on_its_way() || atomic_load(&pulse.connection) == CONNECTING;
+    return !shmemi_ucx_batch_is_complete(&pulse.sends) || atomic_load(&pulse.connection) == CONNECTING;
 }
 
 /* While a pulse is still on its way no other follows. What fails is no error here: the receiver notices. */
 static void send_pulse(void)
 {
     ucp_ep_h endpoint;
-    if (is_on_its_way() || shmemi_ucx_peer_is_lost(pulse.next))
+    if (!shmemi_ucx_batch_is_complete(&pulse.sends) || shmemi_ucx_peer_is_lost(pulse.next))
         return;
     if (pulse.is_settled && atomic_load(&pulse.connection) != CONNECTED)
         return;

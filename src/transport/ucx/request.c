@@ -20,6 +20,7 @@
 #include "base/holdings.h"
 #include "base/log.h"
 #include "bootstrap/job.h"
+#include "transport/node.h"
 #include "transport/staged/owner.h"
 #include "transport/service.h"
 #include "transport/ucx/ucx_internal.h"
@@ -47,34 +48,34 @@ enum { UNKNOWN, ANNOUNCED, AT_ONCE };
 
 /* A request on its way. */
 struct outgoing_request {
-    struct shmemi_ucx_unused unused;
+    struct shmemi_unused unused;
     struct shmemi_request request;
 };
 
 /* Protected by the initiator lock, except the atomic `unanswered`, and `payloads`, which other threads may read. */
 static struct {
-    struct expectation *slot; /* shmemi_staging.slots entries */
-    uint32_t *slotless;       /* unanswered requests without a slot, by PE and set */
-    uint8_t *payloads;        /* how they go, by PE */
-    struct shmemi_ucx_unused *unused;
+    struct expectation slot[SHMEMI_STAGING_SLOTS_MAX];
+    uint32_t *slotless; /* unanswered requests without a slot, by PE and set */
+    uint8_t *payloads;  /* how they go, by PE */
+    struct shmemi_unused *unused;
     struct shmemi_ucx_batch sends;
     struct expectation *first, **end; /* answers to be received, in the order of arrival */
     struct shmemi_ucx_receiving receiving;
-    atomic_uint unanswered;
+    atomic_uint unanswered; /* relaxed: nothing is read behind it */
 } origin;
 
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
-static void settle_own(uint16_t slot, bool is_failed)
+/* state: DONE or a failure. What is done of a put is free. */
+static void settle_own(uint16_t slot, enum shmemi_slot_state state)
 {
-    enum shmemi_slot_state state = SHMEMI_SLOT_FREE;
     if (!shmemi_is_slotless(slot)) {
         origin.slot[slot].waiting = false;
-        if (!shmemi_request_is_put(origin.slot[slot].type))
-            state = SHMEMI_SLOT_DONE;
+        if (state == SHMEMI_SLOT_DONE && shmemi_request_is_put(origin.slot[slot].type))
+            state = SHMEMI_SLOT_FREE;
     }
     atomic_fetch_sub_explicit(&origin.unanswered, 1, memory_order_relaxed);
-    shmemi_request_settle(slot, is_failed ? SHMEMI_SLOT_FAILED : state);
+    shmemi_request_settle(slot, state);
 }
 
 static uint32_t *slotless(uint32_t pe, uint16_t slot)
@@ -90,15 +91,11 @@ static void expect(uint32_t pe, const struct shmemi_request *request)
         ++*slotless(pe, request->slot);
         return;
     }
-    bool has_answer = !shmemi_request_is_put(request->type);
-    bool is_word = request->type == SHMEMI_REQUEST_AMO;
     origin.slot[request->slot] = (struct expectation){
         .waiting = true,
         .type = request->type,
         .pe = pe,
-        .size = !has_answer ? 0
-                : is_word   ? request->u.amo.size
-                            : shmemi_request_payload_size(request),
+        .size = shmemi_request_is_put(request->type) ? 0 : shmemi_request_payload_size(request),
     };
 }
 
@@ -112,7 +109,7 @@ static bool is_expected(uint16_t slot, uint32_t pe)
         *slotless(pe, slot) -= found;
         return found;
     }
-    return origin.slot && slot < shmemi_staging.slots && origin.slot[slot].waiting && origin.slot[slot].pe == pe;
+    return slot < shmemi_staging.slots && origin.slot[slot].waiting && origin.slot[slot].pe == pe;
 }
 
 /* Undo expect: the request was not sent, and its slot remains the caller's. */
@@ -125,17 +122,11 @@ static void expect_nothing(uint32_t pe, const struct shmemi_request *request)
         origin.slot[request->slot].waiting = false;
 }
 
-size_t shmemi_ucx_request_payload(const struct shmemi_request *request)
-{
-    bool has_payload = shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
-    return has_payload ? shmemi_request_payload_size(request) : 0;
-}
-
 /* A request that could not be sent is settled by shmemi_ucx_request_peer_lost. */
 static void on_sent(void *request, ucs_status_t status, void *user_data)
 {
     ucp_request_free(request);
-    shmemi_ucx_give_back(&origin.unused, user_data);
+    shmemi_unused_give(&origin.unused, user_data);
     shmemi_ucx_batch_done(&origin.sends, status);
 }
 
@@ -144,14 +135,11 @@ static ucs_status_ptr_t start_send(int pe, ucp_ep_h endpoint, struct outgoing_re
     struct shmemi_request *request = &outgoing->request;
     size_t size = shmemi_ucx_request_payload(request);
     bool is_eager = origin.payloads[pe] == AT_ONCE;
-    ucp_request_param_t param = shmemi_ucx_param(outgoing);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_REPLY;
+    ucp_request_param_t param = shmemi_ucx_message_param(outgoing, on_sent, UCP_AM_SEND_FLAG_REPLY);
     if (is_eager && size && size <= SHMEMI_UCX_EAGER_PAYLOAD)
         param.flags |= UCP_AM_SEND_FLAG_EAGER;
     if (request->type == SHMEMI_REQUEST_GET)
         request->u.get.is_eager = is_eager;
-    param.cb.send = on_sent;
     if (size)
         shmemi_ucx_name_staging(&param);
     return ucp_am_send_nbx(endpoint, SHMEMI_UCX_AM_REQUEST, request, sizeof *request,
@@ -161,14 +149,12 @@ static ucs_status_ptr_t start_send(int pe, ucp_ep_h endpoint, struct outgoing_re
 /* With the initiator lock held. */
 static int send_locked(int pe, ucp_ep_h endpoint, const struct shmemi_request *request)
 {
-    if (!origin.slot && !(origin.slot = calloc(shmemi_staging.slots, sizeof *origin.slot)))
-        shmemi_fatal("out of memory for %u slots", shmemi_staging.slots);
-    struct outgoing_request *outgoing = shmemi_ucx_take(&origin.unused, sizeof *outgoing, "a request");
+    struct outgoing_request *outgoing = shmemi_unused_take(&origin.unused, sizeof *outgoing, "a request");
     outgoing->request = *request;
     expect((uint32_t)pe, request);
     ucs_status_ptr_t sent = start_send(pe, endpoint, outgoing);
     if (!sent || UCS_PTR_IS_ERR(sent))
-        shmemi_ucx_give_back(&origin.unused, outgoing);
+        shmemi_unused_give(&origin.unused, outgoing);
     int rc = shmemi_ucx_batch_add(&origin.sends, sent, "sending a request");
     if (rc)
         expect_nothing((uint32_t)pe, request);
@@ -237,19 +223,21 @@ static uint16_t slot_of(const struct expectation *expectation)
     return (uint16_t)(expectation - origin.slot);
 }
 
-static void finish_data(struct expectation *expectation, bool is_failed)
+static void finish_data(struct expectation *expectation, ucs_status_t status)
 {
+    if (status != UCS_OK)
+        shmemi_error("the data of an answer of PE %u did not arrive: %s", expectation->pe, ucs_status_string(status));
     origin.receiving.count--;
     origin.receiving.bytes -= expectation->size;
     shmemi_ucx.initiator_has_piece = true;
-    settle_own(slot_of(expectation), is_failed);
+    settle_own(slot_of(expectation), status == UCS_OK ? SHMEMI_SLOT_DONE : SHMEMI_SLOT_FAILED_HERE);
 }
 
 static void on_data(void *request, ucs_status_t status, size_t length, void *user_data)
 {
     (void)length;
     ucp_request_free(request);
-    finish_data(user_data, status != UCS_OK);
+    finish_data(user_data, status);
     receive_next();
 }
 
@@ -264,7 +252,7 @@ static void start_data(struct expectation *expectation)
         ucp_am_recv_data_nbx(shmemi_ucx.initiator, expectation->descriptor, shmemi_staging_slot(slot_of(expectation)),
                              expectation->size, &param);
     if (!request || UCS_PTR_IS_ERR(request))
-        finish_data(expectation, UCS_PTR_IS_ERR(request));
+        finish_data(expectation, UCS_PTR_STATUS(request));
 }
 
 static void receive_next(void)
@@ -300,7 +288,7 @@ static void refuse_data_of(uint32_t pe)
         }
         *link = expectation->next;
         ucp_am_data_release(shmemi_ucx.initiator, expectation->descriptor);
-        settle_own(slot_of(expectation), true);
+        settle_own(slot_of(expectation), SHMEMI_SLOT_FAILED_HERE);
     }
     origin.end = link;
 }
@@ -332,7 +320,7 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
     size_t size = shmemi_is_slotless(answer.slot) || answer.status ? 0 : origin.slot[answer.slot].size;
     if (length != size) {
         shmemi_error("PE %u answered a request for %zu bytes with %zu", answer.owner, size, length);
-        settle_own(answer.slot, true);
+        settle_own(answer.slot, SHMEMI_SLOT_FAILED_HERE);
         return UCS_OK;
     }
     if (length && param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
@@ -340,19 +328,19 @@ static ucs_status_t on_answer(void *user_data, const void *header, size_t header
     if (length)
         memcpy(shmemi_staging_slot(answer.slot), data, length);
     shmemi_ucx.initiator_has_piece |= length > 0;
-    settle_own(answer.slot, answer.status != 0);
+    settle_own(answer.slot, answer.status ? SHMEMI_SLOT_FAILED : SHMEMI_SLOT_DONE);
     return UCS_OK;
 }
 
 void shmemi_ucx_request_peer_lost(int pe)
 {
     refuse_data_of((uint32_t)pe);
-    for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
         if (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe)
-            settle_own((uint16_t)slot, true);
+            settle_own((uint16_t)slot, SHMEMI_SLOT_FAILED_HERE);
     for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
         for (uint32_t *count = slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set); *count; --*count)
-            settle_own(SHMEMI_SLOT_NONE + set, true);
+            settle_own(SHMEMI_SLOT_NONE + set, SHMEMI_SLOT_FAILED_HERE);
 }
 
 bool shmemi_ucx_request_awaits(int pe)
@@ -360,7 +348,7 @@ bool shmemi_ucx_request_awaits(int pe)
     bool awaits = false;
     for (const struct expectation *expectation = origin.first; expectation; expectation = expectation->next)
         awaits = awaits || expectation->pe == (uint32_t)pe;
-    for (unsigned slot = 0; origin.slot && slot < shmemi_staging.slots; slot++)
+    for (unsigned slot = 0; slot < shmemi_staging.slots; slot++)
         awaits = awaits || (origin.slot[slot].waiting && origin.slot[slot].pe == (uint32_t)pe);
     for (uint16_t set = 0; set < SHMEMI_SLOTLESS_SETS; set++)
         awaits = awaits || *slotless((uint32_t)pe, SHMEMI_SLOT_NONE + set);
@@ -399,14 +387,13 @@ int shmemi_ucx_request_open(void)
 void shmemi_ucx_request_close(void)
 {
     shmemi_ucx_arrival_close();
-    shmemi_ucx_free_unused(&origin.unused);
-    shmemi_ucx_staging_close();
+    shmemi_unused_free(&origin.unused);
+    shmemi_ucx_registered_close();
     if (origin.slotless && origin.payloads)
         shmemi_hold(SHMEMI_PART_COUNTERS, -table_bytes());
-    free(origin.slot);
+    memset(origin.slot, 0, sizeof origin.slot);
     free(origin.slotless);
     free(origin.payloads);
-    origin.slot = NULL;
     origin.slotless = NULL;
     origin.payloads = NULL;
     atomic_store(&origin.unanswered, 0);

@@ -57,7 +57,7 @@ struct record {
 
 /* An answer on its way. */
 struct outgoing_store {
-    struct shmemi_ucx_unused unused;
+    struct shmemi_unused unused;
     struct stored stored;
 };
 
@@ -67,10 +67,10 @@ enum { BLOCK = 64, BLOCKS_MAX = 64 }; /* records are made in blocks; their numbe
 static struct {
     struct record *block[BLOCKS_MAX], *unused;
     uint32_t n_blocks;
-    _Atomic uint64_t issued; /* puts so far; others may read it */
+    _Atomic uint64_t issued; /* puts so far; others may read it; relaxed: a number alone */
 } origin;
 
-static struct shmemi_ucx_unused *unused_answers; /* under the service lock */
+static struct shmemi_unused *unused_answers; /* under the service lock */
 
 /* ---- The origin's end -------------------------------------------------------------------------------------------- */
 
@@ -138,10 +138,8 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 /* With the initiator lock held. */
 static ucs_status_t send_store(const struct shmemi_ucx_target *target, struct record *record)
 {
-    ucp_request_param_t param = shmemi_ucx_param(record);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
-    param.cb.send = on_sent;
+    const ucp_request_param_t param =
+        shmemi_ucx_message_param(record, on_sent, UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER);
     record->is_unsent = record->is_unanswered = true;
     record->serial = atomic_fetch_add_explicit(&origin.issued, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&record->batch->issued, 1, memory_order_relaxed);
@@ -255,24 +253,21 @@ static void on_answered(void *request, ucs_status_t status, void *user_data)
 {
     (void)status;
     ucp_request_free(request);
-    shmemi_ucx_give_back(&unused_answers, user_data);
+    shmemi_unused_give(&unused_answers, user_data);
 }
 
 static void answer(const struct store *store, int status, ucp_ep_h reply)
 {
-    struct outgoing_store *outgoing = shmemi_ucx_take(&unused_answers, sizeof *outgoing, "an answer to a put");
+    struct outgoing_store *outgoing = shmemi_unused_take(&unused_answers, sizeof *outgoing, "an answer to a put");
     outgoing->stored = (struct stored){
         .job_key = shmemi_job.key, .owner = (uint32_t)shmemi_job.pe, .record = store->record, .status = status};
-    ucp_request_param_t param = shmemi_ucx_param(outgoing);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;
-    param.cb.send = on_answered;
+    const ucp_request_param_t param = shmemi_ucx_message_param(outgoing, on_answered, UCP_AM_SEND_FLAG_EAGER);
     ucs_status_ptr_t sent =
         ucp_am_send_nbx(reply, SHMEMI_UCX_AM_STORED, &outgoing->stored, sizeof outgoing->stored, NULL, 0, &param);
     if (UCS_PTR_IS_ERR(sent))
         shmemi_debug("an answer to PE %u was not sent: %s", store->origin, ucs_status_string(UCS_PTR_STATUS(sent)));
     if (!sent || UCS_PTR_IS_ERR(sent))
-        shmemi_ucx_give_back(&unused_answers, outgoing);
+        shmemi_unused_give(&unused_answers, outgoing);
 }
 
 /* The memory that a message names; NULL, logged, when this PE does not have it. */
@@ -344,7 +339,7 @@ int shmemi_ucx_store_open(void)
 
 void shmemi_ucx_store_close(void)
 {
-    shmemi_ucx_free_unused(&unused_answers);
+    shmemi_unused_free(&unused_answers);
     while (origin.n_blocks)
         free(origin.block[--origin.n_blocks]);
     origin.unused = NULL;

@@ -19,10 +19,7 @@
 #include <time.h>
 #include <ucs/config/global_opts.h>
 
-enum {
-    ADDRESS_MAX = 64 << 10, /* bytes of a worker's address: some 100 with one network device */
-    CLOSE_SECONDS = 5,      /* without any progress */
-};
+enum { CLOSE_SECONDS = 5 }; /* without any progress */
 
 struct shmemi_ucx shmemi_ucx = {.initiator_lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -88,6 +85,15 @@ ucp_request_param_t shmemi_ucx_param(void *user_data)
         .user_data = user_data,
         .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+}
+
+ucp_request_param_t shmemi_ucx_message_param(void *user_data, ucp_send_nbx_callback_t on_sent, unsigned flags)
+{
+    ucp_request_param_t param = shmemi_ucx_param(user_data);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = flags;
+    param.cb.send = on_sent;
+    return param;
 }
 
 void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p)
@@ -312,11 +318,6 @@ int shmemi_ucx_open(void)
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
 
-static bool is_complete(struct shmemi_ucx_batch *batch)
-{
-    return atomic_load(&batch->completed) >= atomic_load(&batch->issued);
-}
-
 /* Wait for a batch as long as some of it completes from time to time, but not for ever: a peer may have died. Both
  * workers are progressed, since the peers are closing their endpoints at the same time. */
 static void wait_for(struct shmemi_ucx_batch *batch)
@@ -324,7 +325,7 @@ static void wait_for(struct shmemi_ucx_batch *batch)
     uint64_t seen = atomic_load(&batch->completed);
     double deadline = shmemi_seconds() + CLOSE_SECONDS;
     unsigned idle = 0;
-    while (!is_complete(batch) && shmemi_seconds() < deadline) {
+    while (!shmemi_ucx_batch_is_complete(batch) && shmemi_seconds() < deadline) {
         if (shmemi_ucx_progress() || shmemi_ucx_service_progress())
             idle = 0;
         else
@@ -364,7 +365,7 @@ void shmemi_ucx_close(void)
     shmemi_ucx_words_close();
     shmemi_ucx_landings_close();
     shmemi_ucx_request_close();
-    if (is_complete(&closes))
+    if (shmemi_ucx_batch_is_complete(&closes))
         destroy();
     else
         abandon();

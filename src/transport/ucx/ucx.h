@@ -36,7 +36,7 @@ void shmemi_ucx_prepare_gpu(const struct shmemi_memory *memory);
  * have come. */
 void shmemi_ucx_pulse_start(void);
 /* Await the connection over which this PE sends signs of life, for 5 seconds at most, and make none from now on. Between
- * this and shmemi_ucx_close all PEs meet: nobody closes a connection that is still being made. */
+ * this and shmemi_ucx_close is a barrier: nobody closes a connection that is still being made. */
 void shmemi_ucx_pulse_settle(void);
 void shmemi_ucx_pulse_stop(void);
 

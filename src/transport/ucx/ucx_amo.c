@@ -27,7 +27,7 @@ static const struct {
 
 /* An atomic operation's operands, which must stay where they are until it is complete. */
 struct word_operation {
-    struct shmemi_ucx_unused unused;
+    struct shmemi_unused unused;
     uint64_t operand; /* COMPARE_SWAP: the value to compare with */
     uint64_t result;  /* COMPARE_SWAP: on entry the value to store */
     struct shmemi_ucx_batch *batch;
@@ -35,7 +35,7 @@ struct word_operation {
     unsigned size;
 };
 
-static struct shmemi_ucx_unused *free_words; /* under the initiator lock */
+static struct shmemi_unused *free_words; /* under the initiator lock */
 
 static void load_operands(struct word_operation *word, const struct shmemi_amo *amo)
 {
@@ -44,10 +44,10 @@ static void load_operands(struct word_operation *word, const struct shmemi_amo *
     word->result = compares ? amo->operand : 0;
 }
 
-static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, size_t offset,
-                                     const struct shmemi_amo *amo, struct word_operation *word, bool fetches,
-                                     ucp_request_param_t *param)
+static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, const struct shmemi_word_update *update,
+                                     struct word_operation *word, bool fetches, ucp_request_param_t *param)
 {
+    const struct shmemi_amo *amo = &update->amo;
     load_operands(word, amo);
     param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     param->datatype = ucp_dt_make_contig(amo->size);
@@ -55,25 +55,24 @@ static ucs_status_ptr_t start_atomic(const struct shmemi_ucx_target *target, siz
         param->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         param->reply_buffer = &word->result;
     }
-    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op].op, &word->operand, 1, target->address + offset,
+    return ucp_atomic_op_nbx(target->endpoint, atomics[amo->op].op, &word->operand, 1, target->address + update->offset,
                              target->key, param);
 }
 
-static int fetch_atomic(const struct shmemi_ucx_target *target, size_t offset, const struct shmemi_amo *amo,
-                        void *fetch_p)
+static int fetch_atomic(const struct shmemi_ucx_target *target, const struct shmemi_word_update *update, void *fetch_p)
 {
     struct word_operation word;
     struct shmemi_ucx_batch batch = {0};
     ucp_request_param_t param;
     shmemi_ucx_batch_param(&batch, &param);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    int rc = shmemi_ucx_ensure_open(target);
-    if (!rc)
-        rc = shmemi_ucx_batch_add(&batch, start_atomic(target, offset, amo, &word, true, &param), "atomic operation");
+    int rc = shmemi_ucx_lock(target);
+    if (rc)
+        return rc;
+    rc = shmemi_ucx_batch_add(&batch, start_atomic(target, update, &word, true, &param), "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     rc = shmemi_ucx_finish(rc, &batch);
     if (!rc)
-        shmemi_copy_bytes(fetch_p, &word.result, amo->size);
+        shmemi_copy_bytes(fetch_p, &word.result, update->amo.size);
     return rc;
 }
 
@@ -82,7 +81,7 @@ static void finish_word(struct word_operation *word)
 {
     if (word->fetch_p)
         shmemi_copy_bytes(word->fetch_p, &word->result, word->size);
-    shmemi_ucx_give_back(&free_words, word);
+    shmemi_unused_give(&free_words, word);
 }
 
 static void on_posted(void *request, ucs_status_t status, void *user_data)
@@ -101,73 +100,58 @@ static bool flush_may_miss(void)
 }
 
 /* Start an operation that quiet waits for. */
-static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_target *target, size_t offset,
-                       const struct shmemi_amo *amo, void *fetch_p)
+static int post_atomic(struct shmemi_context *context, const struct shmemi_ucx_target *target,
+                       const struct shmemi_word_update *update, void *fetch_p)
 {
     ucp_request_param_t param;
     shmemi_ucx_batch_param(&context->network, &param);
     shmemi_ucx_batch_limit(&context->network);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    int rc = shmemi_ucx_ensure_open(target);
-    if (rc) {
-        pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_lock(target);
+    if (rc)
         return rc;
-    }
-    struct word_operation *word = shmemi_ucx_take(&free_words, sizeof *word, "an atomic operation");
+    struct word_operation *word = shmemi_unused_take(&free_words, sizeof *word, "an atomic operation");
     word->batch = &context->network;
     word->fetch_p = fetch_p;
-    word->size = amo->size;
+    word->size = update->amo.size;
     param.cb.send = on_posted;
     param.user_data = word;
-    bool fetches = fetch_p || atomics[amo->op].always_fetches || flush_may_miss();
-    ucs_status_ptr_t request = start_atomic(target, offset, amo, word, fetches, &param);
+    bool fetches = fetch_p || atomics[update->amo.op].always_fetches || flush_may_miss();
+    ucs_status_ptr_t request = start_atomic(target, update, word, fetches, &param);
     if (!request)
         finish_word(word);
     else if (UCS_PTR_IS_ERR(request))
-        shmemi_ucx_give_back(&free_words, word);
+        shmemi_unused_give(&free_words, word);
     rc = shmemi_ucx_batch_add(&context->network, request, "atomic operation");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     shmemi_ucx_note_pending(context);
     return rc;
 }
 
-static int check_word(const struct shmemi_ucx_target *target, const struct shmemi_view *view, size_t offset,
-                      const struct shmemi_amo *amo)
+static int check_word(const struct shmemi_ucx_target *target, const struct shmemi_word_update *update)
 {
-    if ((amo->size == 4 || amo->size == 8) && !((target->address + offset) % amo->size))
+    const unsigned size = update->amo.size;
+    if ((size == 4 || size == 8) && !((target->address + update->offset) % size))
         return 0;
     shmemi_error("an atomic operation on %u bytes at offset %zu of region %u on PE %d: a word has 4 or 8 bytes and "
                  "is aligned to its size",
-                 amo->size, offset, view->region, view->pe);
+                 size, update->offset, update->view->region, update->view->pe);
     return -EINVAL;
 }
 
-static int target_of_word(const struct shmemi_view *view, size_t offset, const struct shmemi_amo *amo,
-                          const struct shmemi_ucx_target **target_p)
-{
-    int rc = shmemi_ucx_target_of(view, target_p);
-    return rc ? rc : check_word(*target_p, view, offset, amo);
-}
-
-int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_amo *amo, void *fetch_p)
+int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                   bool is_blocking)
 {
     const struct shmemi_ucx_target *target;
-    int rc = target_of_word(view, offset, amo, &target);
+    int rc = shmemi_ucx_target_of(update->view, &target);
+    if (!rc)
+        rc = check_word(target, update);
     if (rc)
         return rc;
-    return fetch_p ? fetch_atomic(target, offset, amo, fetch_p) : post_atomic(context, target, offset, amo, NULL);
-}
-
-int shmemi_ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_amo *amo, void *fetch_p)
-{
-    const struct shmemi_ucx_target *target;
-    int rc = target_of_word(view, offset, amo, &target);
-    return rc ? rc : post_atomic(context, target, offset, amo, fetch_p);
+    return fetch_p && is_blocking ? fetch_atomic(target, update, fetch_p)
+                                  : post_atomic(context, target, update, fetch_p);
 }
 
 void shmemi_ucx_words_close(void)
 {
-    shmemi_ucx_free_unused(&free_words);
+    shmemi_unused_free(&free_words);
 }

@@ -7,7 +7,8 @@
  *   messages.c    what UCX would write itself
  *   limit.c       the limit on open endpoints
  *   ucx_progress.c  progress of the workers
- *   key.c         remote keys: expose a region, fetch a peer's key at the first access
+ *   registered.c  this PE's memory that is registered with UCX: regions, staging slots, what the program has prepared
+ *   key.c         remote keys: hand out those of this PE's regions, fetch a peer's at the first access
  *   ucx_rma.c     the driver "ucx": put and get, which gdr shares, fence, quiet
  *   store.c       its small puts where UCX would emulate them
  *   ucx_amo.c     its atomic operations
@@ -17,7 +18,6 @@
  *   request.c     the link, the origin's end: requests as active messages
  *   arrival.c     the link, the owner's end
  *   pulse.c       keepalives between hosts
- *   staging.c     registers the staging slots with UCX
  *
  * A worker is used by one thread at a time, under its lock. Callbacks run inside progress, hence with that lock held:
  * data that they share with the issuing functions needs no other protection. Lock order: service before initiator.
@@ -32,7 +32,9 @@
 #include "bootstrap/job.h"
 #include "transport/driver.h"
 #include "transport/request.h"
+#include "transport/staged/owner.h"
 #include "transport/ucx/ucx.h"
+#include "transport/unused.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -77,8 +79,8 @@ extern struct shmemi_ucx shmemi_ucx;
 
 /* A peer's copy of a region: view->data. Allocated by attach, filled in by the first operation. */
 struct shmemi_ucx_target {
-    atomic_bool ready;      /* the rest is valid */
-    atomic_bool by_request; /* gdr: not reached after all */
+    atomic_bool ready;      /* the rest is valid: stored by a release, behind which an acquire reads the rest */
+    atomic_bool by_request; /* gdr: not reached after all; relaxed, as is_native: an answer and nothing behind it */
     bool is_gdr;            /* the driver is gdr, not ucx */
     bool stores;            /* UCX would emulate puts: small ones are messages of our own (store.c) */
     uint32_t region;
@@ -103,11 +105,19 @@ int shmemi_ucx_set_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callbac
 
 /* Parameters of an operation on host memory; the caller adds the callback for its end. */
 ucp_request_param_t shmemi_ucx_param(void *user_data);
-/* Add to the parameters what counts the operation in a batch. */
+/* Those of a message, whose callback is on_sent. */
+ucp_request_param_t shmemi_ucx_message_param(void *user_data, ucp_send_nbx_callback_t on_sent, unsigned flags);
+/* Those of an operation that is counted in a batch. */
 void shmemi_ucx_batch_param(struct shmemi_ucx_batch *batch, ucp_request_param_t *param_p);
 /* Add the request that a ucp_*_nbx function returned to the batch; initiator lock held. 0, or -errno, logged. */
 int shmemi_ucx_batch_add(struct shmemi_ucx_batch *batch, ucs_status_ptr_t request, const char *what);
 void shmemi_ucx_batch_done(struct shmemi_ucx_batch *batch, ucs_status_t status);
+/* What is completed is read first: if it equals what is issued, everything was complete at that moment. */
+static inline bool shmemi_ucx_batch_is_complete(const struct shmemi_ucx_batch *batch)
+{
+    const uint64_t completed = atomic_load_explicit(&batch->completed, memory_order_acquire);
+    return completed == atomic_load_explicit(&batch->issued, memory_order_relaxed);
+}
 /* Wait, making progress, until this many operations are completed. 0 or the batch's first error. */
 int shmemi_ucx_batch_wait(struct shmemi_ucx_batch *batch, uint64_t completed);
 int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
@@ -115,36 +125,6 @@ int shmemi_ucx_batch_wait_all(struct shmemi_ucx_batch *batch);
 void shmemi_ucx_batch_limit(struct shmemi_ucx_batch *batch);
 /* The body of a wait loop. The caller holds no lock. */
 void shmemi_ucx_turn(unsigned *spins);
-
-/* Records that are used again. Those that are not in use are linked by their first member. */
-struct shmemi_ucx_unused {
-    struct shmemi_ucx_unused *next;
-};
-
-static inline void shmemi_ucx_give_back(struct shmemi_ucx_unused **unused, void *record)
-{
-    struct shmemi_ucx_unused *first = record;
-    first->next = *unused;
-    *unused = first;
-}
-
-static inline void *shmemi_ucx_take(struct shmemi_ucx_unused **unused, size_t size, const char *purpose)
-{
-    struct shmemi_ucx_unused *record = *unused;
-    if (record)
-        *unused = record->next;
-    else if (!(record = calloc(1, size))) /* what is sent has no bytes that were never set */
-        shmemi_fatal("out of memory for %s", purpose);
-    return record;
-}
-
-static inline void shmemi_ucx_free_unused(struct shmemi_ucx_unused **unused)
-{
-    for (struct shmemi_ucx_unused *record; (record = *unused);) {
-        *unused = record->next;
-        free(record);
-    }
-}
 
 /* ---- endpoint.c -------------------------------------------------------------------------------------------------- */
 
@@ -191,6 +171,16 @@ static inline int shmemi_ucx_ensure_open(const struct shmemi_ucx_target *target)
     return shmemi_likely(!shmemi_ucx_is_limited) ? 0 : shmemi_ucx_reopen(target);
 }
 
+/* Lock the initiator, with the target's connection open. Not locked after an error. */
+static inline int shmemi_ucx_lock(const struct shmemi_ucx_target *target)
+{
+    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_ensure_open(target);
+    if (shmemi_unlikely(rc))
+        pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    return rc;
+}
+
 /* ---- pulse.c ----------------------------------------------------------------------------------------------------- */
 
 int shmemi_ucx_pulse_open(void);
@@ -209,23 +199,42 @@ void shmemi_ucx_messages_close(void);
 unsigned shmemi_ucx_progress(void);
 unsigned shmemi_ucx_service_progress(void);
 
-/* ---- key.c ------------------------------------------------------------------------------------------------------- */
+/* ---- registered.c ------------------------------------------------------------------------------------------------ */
 
-int shmemi_ucx_key_open(void);
+/* A region of this PE that other nodes may reach. */
+struct shmemi_ucx_exposure {
+    struct shmemi_ucx_exposure *next;
+    uint32_t region;
+    void *address;
+    size_t size;
+    ucp_mem_h memory;
+    void *key; /* packed */
+    size_t key_size;
+};
+
 /* Exposes host memory, which the driver "ucx" reaches. */
 extern const struct shmemi_exposing shmemi_ucx_exposing;
 /* Expose memory of a type; undone by hide or shmemi_ucx_close. Logs nothing; on failure *cause_p is UCX's message. */
 int shmemi_ucx_expose_typed(uint32_t region, void *address, size_t size, ucs_memory_type_t type, const char **cause_p);
 void shmemi_ucx_hide(uint32_t region);
-/* Destroy keys and unmap regions; the workers still exist. */
+/* With the service lock held: an exposed region, NULL: it is none; and where these bytes of the heap or static data are. */
+const struct shmemi_ucx_exposure *shmemi_ucx_exposure_of(uint32_t region);
+char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes);
+/* Tell UCX that an operation's data is in a staging slot of this PE; the first call registers the slots. Any thread. */
+void shmemi_ucx_name_staging(ucp_request_param_t *param);
+void shmemi_ucx_prepare_staging(void); /* registers the slots, once */
+void shmemi_ucx_registered_close(void);
+
+/* ---- key.c ------------------------------------------------------------------------------------------------------- */
+
+int shmemi_ucx_key_open(void);
+/* Destroy keys; the workers still exist. */
 void shmemi_ucx_key_close(void);
+/* Answer those who have asked for the key of a region before it was exposed. With the service lock held. */
+void shmemi_ucx_key_answer_kept(const struct shmemi_ucx_exposure *exposure);
 /* Fetch the peer's key. Any thread; returns when the target is ready. -ENOTSUP, not logged: the peer does not expose
  * its copy of a mapped object. */
 int shmemi_ucx_target_open(const struct shmemi_view *view);
-/* Register memory of this PE with UCX. */
-ucs_status_t shmemi_ucx_map(void *address, size_t size, ucs_memory_type_t type, ucp_mem_h *memory_p);
-/* Where these bytes of this PE's heap or static data are; NULL if they are not exposed. With the service lock held. */
-char *shmemi_ucx_exposed(uint32_t region, uint64_t offset, size_t nbytes);
 void shmemi_ucx_target_close(struct shmemi_ucx_target *target);
 /* Take the keys of all targets of a PE, which then have to be opened again before they are used; with the initiator lock
  * held. */
@@ -284,10 +293,8 @@ void shmemi_ucx_store_close(void); /* after the workers */
 
 /* ---- ucx_amo.c --------------------------------------------------------------------------------------------------- */
 
-int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                   const struct shmemi_amo *amo, void *fetch_p);
-int shmemi_ucx_amo_nbi(struct shmemi_context *context, const struct shmemi_view *view, size_t offset,
-                       const struct shmemi_amo *amo, void *fetch_p);
+int shmemi_ucx_amo(struct shmemi_context *context, const struct shmemi_word_update *update, void *fetch_p,
+                   bool is_blocking);
 /* Free the records of atomic operations. */
 void shmemi_ucx_words_close(void);
 
@@ -318,7 +325,7 @@ enum shmemi_ucx_rdma shmemi_ucx_is_rdma(ucp_ep_h endpoint);
  * target of its view is ready. */
 int shmemi_ucx_bounce(const struct shmemi_transfer *transfer, const struct shmemi_ucx_target *target);
 
-/* ---- request.c, arrival.c, staging.c ----------------------------------------------------------------------------- */
+/* ---- request.c, arrival.c ----------------------------------------------------------------------------------------- */
 
 /* The payloads that a worker receives by rendezvous at a time. They share the bandwidth, so with few at a time the first
  * ones arrive earlier, and are copied to their destination while others travel. */
@@ -353,17 +360,16 @@ struct shmemi_ucx_answer {
 };
 
 /* Bytes that travel beside the request. */
-size_t shmemi_ucx_request_payload(const struct shmemi_request *request);
+static inline size_t shmemi_ucx_request_payload(const struct shmemi_request *request)
+{
+    const bool has_payload = shmemi_request_is_put(request->type) && !shmemi_is_slotless(request->slot);
+    return has_payload ? shmemi_request_payload_size(request) : 0;
+}
 
 int shmemi_ucx_request_open(void);
 void shmemi_ucx_request_close(void);
 int shmemi_ucx_arrival_open(void);
 void shmemi_ucx_arrival_close(void);
-
-/* Tell UCX that an operation's data is in a staging slot of this PE; the first call registers the slots. Any thread. */
-void shmemi_ucx_name_staging(ucp_request_param_t *param);
-void shmemi_ucx_prepare_staging(void); /* registers the slots, once */
-void shmemi_ucx_staging_close(void);
 
 /* Hand requests that have arrived to shmemi_arrival_accept, up to the first long ones; service lock held, outside of UCX's
  * callbacks. */

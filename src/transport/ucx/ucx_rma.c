@@ -86,14 +86,13 @@ static int start(const struct shmemi_transfer *transfer, const struct shmemi_ucx
     const uint64_t peer = target->address + offset;
     transfer_param(batch, local, nbytes, &param);
     shmemi_ucx_batch_limit(batch);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    int rc = shmemi_ucx_ensure_open(target);
-    if (shmemi_likely(!rc)) {
-        ucs_status_ptr_t request = transfer->is_put
-                                       ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
-                                       : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
-        rc = shmemi_ucx_batch_add(batch, request, transfer->is_put ? "put" : "get");
-    }
+    int rc = shmemi_ucx_lock(target);
+    if (shmemi_unlikely(rc))
+        return rc;
+    ucs_status_ptr_t request = transfer->is_put
+                                   ? ucp_put_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param)
+                                   : ucp_get_nbx(target->endpoint, bytes, nbytes, peer, target->key, &param);
+    rc = shmemi_ucx_batch_add(batch, request, transfer->is_put ? "put" : "get");
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
     return rc;
 }
@@ -163,20 +162,20 @@ static int get_small(const struct shmemi_transfer *get, const struct shmemi_ucx_
 
 /* A nonblocking get of a few bytes: they land in memory of the library, from which quiet copies them to dest. */
 struct get_landing {
-    struct shmemi_ucx_unused unused;
+    struct shmemi_unused unused;
     struct shmemi_ucx_batch *batch;
     void *dest;
     size_t nbytes;
     char bytes[SHMEMI_WHOLE_WORDS_MAX];
 };
 
-static struct shmemi_ucx_unused *free_landings; /* under the initiator lock */
+static struct shmemi_unused *free_landings; /* under the initiator lock */
 
 static void land(struct get_landing *landing, ucs_status_t status)
 {
     if (status == UCS_OK)
         shmemi_copy_bytes(landing->dest, landing->bytes, landing->nbytes);
-    shmemi_ucx_give_back(&free_landings, landing);
+    shmemi_unused_give(&free_landings, landing);
 }
 
 static void on_landed(void *request, ucs_status_t status, void *user_data)
@@ -195,13 +194,10 @@ static int start_small_get(const struct shmemi_transfer *get, const struct shmem
     ucp_request_param_t param;
     shmemi_ucx_batch_param(batch, &param);
     shmemi_ucx_batch_limit(batch);
-    pthread_mutex_lock(&shmemi_ucx.initiator_lock);
-    int rc = shmemi_ucx_ensure_open(target);
-    if (rc) {
-        pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
+    int rc = shmemi_ucx_lock(target);
+    if (rc)
         return rc;
-    }
-    struct get_landing *landing = shmemi_ucx_take(&free_landings, sizeof *landing, "a get");
+    struct get_landing *landing = shmemi_unused_take(&free_landings, sizeof *landing, "a get");
     landing->batch = batch;
     landing->dest = (void *)get->mine.address;
     landing->nbytes = nbytes;
@@ -218,7 +214,7 @@ static int start_small_get(const struct shmemi_transfer *get, const struct shmem
 
 void shmemi_ucx_landings_close(void)
 {
-    shmemi_ucx_free_unused(&free_landings);
+    shmemi_unused_free(&free_landings);
 }
 
 /* A transfer with memory that UCX reaches. */
@@ -323,17 +319,10 @@ int shmemi_ucx_flush(void)
     return 0;
 }
 
-/* What is completed is read first: if it equals what is issued, everything was complete at that moment. */
-static bool is_complete(const struct shmemi_ucx_batch *batch)
-{
-    uint64_t completed = atomic_load_explicit(&batch->completed, memory_order_acquire);
-    return completed == atomic_load_explicit(&batch->issued, memory_order_relaxed);
-}
-
 static void await_stores(const struct shmemi_ucx_batch *batch, uint64_t issued)
 {
     unsigned spins = 0;
-    while (!is_complete(batch) && !shmemi_ucx_stores_are_answered(batch, issued))
+    while (!shmemi_ucx_batch_is_complete(batch) && !shmemi_ucx_stores_are_answered(batch, issued))
         shmemi_ucx_turn(&spins);
 }
 
@@ -355,7 +344,7 @@ static int ucx_quiet(struct shmemi_context *context)
 /* Makes no progress itself: a thread that waits does. */
 static int ucx_poll(struct shmemi_context *context)
 {
-    return is_complete(&context->network) ? 0 : -EAGAIN;
+    return shmemi_ucx_batch_is_complete(&context->network) ? 0 : -EAGAIN;
 }
 
 /* ---- Put with signal --------------------------------------------------------------------------------------------- */
@@ -364,8 +353,7 @@ static int ucx_poll(struct shmemi_context *context)
 static int put_signal(const struct shmemi_transfer *put, const struct shmemi_word_update *signal)
 {
     const struct shmemi_ucx_target *target;
-    if (!shmemi_transfer_is_host(put) || put->shape.width > SHMEMI_UCX_STORE_MAX ||
-        signal->view->driver != put->view->driver)
+    if (!shmemi_transfer_is_host(put) || put->shape.width > SHMEMI_UCX_STORE_MAX || !signal->view->driver->has_target)
         return -ENOTSUP;
     int rc = shmemi_ucx_target_of(put->view, &target);
     if (rc || !target->stores)
@@ -383,7 +371,6 @@ const struct shmemi_driver shmemi_driver_ucx = {
     .detach = shmemi_ucx_detach_view,
     .transfer = shmemi_ucx_transfer,
     .amo = shmemi_ucx_amo,
-    .amo_nbi = shmemi_ucx_amo_nbi,
     .exposing = &shmemi_ucx_exposing,
     .sinks = SHMEMI_SINK_BATCH_IN_SESSION,
     .put_signal = put_signal,

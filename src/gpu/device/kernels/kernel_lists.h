@@ -24,7 +24,7 @@ struct shmemi_kernel_end shmemi_kernel_list_lend(struct shmemi_list *list);
 int shmemi_gpu_amo(const struct shmemi_place *word, const struct shmemi_amo *amo, uint64_t *old_p);
 
 extern const struct shmemi_lists shmemi_kernel_list_table;
-extern const struct shmemi_agents shmemi_gpu_agents;
+extern const struct shmemi_atomic_units shmemi_gpu_atomic_units;
 
 /* Free the lists of a context, which is current or gone; none is in use. */
 void shmemi_kernel_lists_close(struct shmemi_kernel_lists *lists);

@@ -131,11 +131,7 @@ int shmemi_gpu_stream_take_steps(const struct shmemi_stream *stream, const struc
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = take_steps_here(stream, words, n);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, take_steps_here(stream, words, n));
 }
 
 /* ---- A copy and a word -------------------------------------------------------------------------------------------
@@ -188,8 +184,7 @@ static int stream_copy_and_step(const struct shmemi_stream *stream, const struct
     } else {
         rc = -ENOTSUP;
     }
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return shmemi_gpu_leave_relaxed(&entry, rc);
 }
 
 /* ---- Numbers -----------------------------------------------------------------------------------------------------

@@ -63,11 +63,7 @@ int shmemi_gpu_stream_copy_shape(const struct shmemi_stream *stream, const struc
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = copy_shape_here(stream, dest, source, shape);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, copy_shape_here(stream, dest, source, shape));
 }
 
 int shmemi_gpu_stream_copy(const struct shmemi_stream *stream, const struct shmemi_place *dest,
@@ -119,11 +115,7 @@ int shmemi_gpu_stream_store(const struct shmemi_stream *stream, const struct shm
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = store_here(stream, dest, value, nbytes);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, store_here(stream, dest, value, nbytes));
 }
 
 /* ---- Atomic operations ------------------------------------------------------------------------------------------- */
@@ -154,11 +146,7 @@ int shmemi_gpu_stream_update(const struct shmemi_stream *stream, const struct sh
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = update_here(stream, update);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, update_here(stream, update));
 }
 
 /* ---- Waits for words --------------------------------------------------------------------------------------------- */
@@ -222,9 +210,5 @@ int shmemi_gpu_stream_wait_words(const struct shmemi_stream *stream, const struc
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = wait_here(stream, wait);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, wait_here(stream, wait));
 }

@@ -307,11 +307,7 @@ static int meet_in(struct shmemi_gpu_context *context, const struct shmemi_strea
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(context, &entry);
-    if (rc)
-        return rc;
-    rc = meet(stream, meeting, extras);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, meet(stream, meeting, extras));
 }
 
 static int meet_by_detour(struct shmemi_gpu_context *there, const struct shmemi_stream *stream,
@@ -373,8 +369,7 @@ int shmemi_gpu_allocate(const struct shmemi_place *place, size_t nbytes, void **
     int rc = shmemi_gpu_enter_relaxed(place->object, &entry);
     if (rc)
         return rc;
-    rc = allocate(place->object, nbytes, &address);
-    shmemi_gpu_leave_relaxed(&entry);
+    rc = shmemi_gpu_leave_relaxed(&entry, allocate(place->object, nbytes, &address));
     *object_p = (void *)(uintptr_t)address;
     return rc;
 }

@@ -69,8 +69,7 @@ static int open_detour(struct shmemi_extra_stream *detour, struct shmemi_gpu_con
     if (rc)
         return rc;
     shmemi_gpu_stream_prepare(there);
-    rc = open_extra(detour, there);
-    shmemi_gpu_leave_relaxed(&entry);
+    rc = shmemi_gpu_leave_relaxed(&entry, open_extra(detour, there));
     if (rc || is_free_for(detour, stream))
         return rc;
     shmemi_error("stream %p is captured beside another capture with collectives of the same team", stream->handle);
@@ -93,25 +92,18 @@ int shmemi_detour_begin(struct shmemi_extra_stream *detour, struct shmemi_gpu_co
         rc = GPU_CALL(stream_wait_event, detour->stream, event, 0);
         shmemi_gpu_event_give(here, event);
     }
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return shmemi_gpu_leave_relaxed(&entry, rc);
 }
 
 int shmemi_detour_end(const struct shmemi_extra_stream *detour, const struct shmemi_stream *stream)
 {
     struct shmemi_gpu_entry entry;
     int rc = shmemi_gpu_enter_relaxed(detour->context, &entry);
-    if (rc)
-        return rc;
-    rc = GPU_CALL(event_record, detour->event, detour->stream);
-    shmemi_gpu_leave_relaxed(&entry);
+    if (!rc)
+        rc = shmemi_gpu_leave_relaxed(&entry, GPU_CALL(event_record, detour->event, detour->stream));
     if (!rc)
         rc = shmemi_gpu_enter_relaxed(stream->object, &entry);
-    if (rc)
-        return rc;
-    rc = GPU_CALL(stream_wait_event, stream->handle, detour->event, 0);
-    shmemi_gpu_leave_relaxed(&entry);
-    return rc;
+    return rc ? rc : shmemi_gpu_leave_relaxed(&entry, GPU_CALL(stream_wait_event, stream->handle, detour->event, 0));
 }
 
 /* Without the context its streams are gone, too. */

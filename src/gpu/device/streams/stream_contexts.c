@@ -87,8 +87,7 @@ int shmemi_gpu_prepare_place(const struct shmemi_place *place)
     if (rc)
         return rc;
     shmemi_gpu_stream_prepare(place->object);
-    shmemi_gpu_leave_relaxed(&entry);
-    return 0;
+    return shmemi_gpu_leave_relaxed(&entry, 0);
 }
 
 static int look_up_record(void *context, struct shmemi_gpu_context **record_p)

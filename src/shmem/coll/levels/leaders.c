@@ -29,8 +29,8 @@ int shmemi_put_to_workspace(struct shmemi_team *team, struct shmemi_context *con
 int shmemi_notify(struct shmemi_team *team, struct shmemi_context *context, int world_pe, const _Atomic uint64_t *word,
                   uint64_t number)
 {
-    atomic_thread_fence(memory_order_release);
     int rc = shmemi_context_has_pending(context) ? shmemi_drivers_fence(context) : 0;
+    atomic_thread_fence(memory_order_release); /* partner: shmemi_await_word */
     return rc ? rc : shmemi_put_to_workspace(team, context, world_pe, (const void *)word, &number, sizeof number);
 }
 

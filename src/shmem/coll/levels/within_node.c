@@ -45,7 +45,7 @@ __attribute__((noinline)) void shmemi_await_word(const _Atomic uint64_t *word, u
     while (atomic_load_explicit(word, memory_order_acquire) < number)
         if (shmemi_progress(&spins) && shmemi_has_ended(&lookout, shmemi_region_view(&shmemi_heap_region, world_pe)) &&
             atomic_load_explicit(word, memory_order_acquire) < number)
-            shmemi_refuse_to_meet(world_pe);
+            shmemi_end_missing_in_call(world_pe);
     shmemi_call_end(&wait.call);
 }
 
@@ -56,6 +56,7 @@ struct line_wait {
     uint64_t number;
 };
 
+/* Relaxed: for a text, or after the acquire of the PE's presence. */
 static bool has_arrived(const struct shmemi_team *team, int rank, uint64_t number)
 {
     return atomic_load_explicit(arrival(team, rank, number), memory_order_relaxed) >= number;
@@ -95,7 +96,7 @@ static void look_for_ended(const struct shmemi_team *team, uint64_t number)
     for (int rank = 0; rank < team->node.n && !shmemi_is_ending(); rank++) {
         const int pe = shmemi_node_world_pe(team, rank);
         if (shmemi_has_ended_here(shmemi_job_node_rank_of(pe)) && !has_arrived(team, rank, number))
-            shmemi_refuse_to_meet(pe);
+            shmemi_end_missing_in_call(pe);
     }
 }
 

@@ -60,6 +60,57 @@ char *oshrun_absolute_path(const char *path)
     return absolute;
 }
 
+/* A program in Python is started by its interpreter, if the file does not name that itself. */
+static _Noreturn void refuse_python(const char *name)
+{
+    complain_and_exit(126, "'%.200s' is a program for Python: did you mean oshrun python3 %.200s?", name, name);
+}
+
+static bool is_python(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 3 && !strcmp(name + length - 3, ".py");
+}
+
+/* The file as far as the names of libraries and symbols reach that the loader needs. */
+static char *read_head(const char *path, size_t *length_p)
+{
+    enum { MOST_HEAD = 16 << 20 };
+    FILE *file = fopen(path, "re");
+    char *head = malloc(MOST_HEAD);
+    *length_p = file && head ? fread(head, 1, MOST_HEAD, file) : 0;
+    if (file)
+        fclose(file);
+    return head;
+}
+
+/* The libraries of other OpenSHMEMs. Their compiler wrapper has the name of ours, too. */
+static void look_for_others(const char *name, const char *head, size_t length)
+{
+    static const char *const libraries[] = {"liboshmem.so.", "libsma.so."};
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        if (memmem(head, length, libraries[i], strlen(libraries[i])) && !memmem(head, length, "libmapshmem", 11))
+            complain(
+                "%.200s is linked with another OpenSHMEM (%s*), and runs with that: compile it with MapSHMEM's oshcc, "
+                "which lies beside this oshrun; another one comes first in the PATH",
+                name, libraries[i]);
+}
+
+/* The memory hooks of UCX, which it sets while it is loaded, crash in threads that end under ThreadSanitizer. */
+static void look_into_program(struct oshrun_job *job, const char *name)
+{
+    size_t length;
+    char *head = read_head(job->program.all[0], &length);
+    bool is_script = length > 2 && !memcmp(head, "#!", 2), is_elf = length > 4 && !memcmp(head, "\177ELF", 4);
+    if (is_python(name) && !is_script && !is_elf)
+        refuse_python(name);
+    if (is_elf)
+        look_for_others(name, head, length);
+    if (is_elf && memmem(head, length, "__tsan_init", sizeof "__tsan_init") && !getenv("UCX_MEM_EVENTS"))
+        word_list_add(&job->wanted, word_text("UCX_MEM_EVENTS=no"));
+    free(head);
+}
+
 /* Hosts with another PATH or folder then find it, too. */
 void oshrun_find_program(struct oshrun_job *job)
 {
@@ -69,6 +120,8 @@ void oshrun_find_program(struct oshrun_job *job)
         return;
     if (!strchr(name, '/'))
         path = oshrun_find_in_path(name);
+    if (!path && is_python(name) && is_file(name))
+        refuse_python(name);
     if (!path && *name && !access(word_text("./%s", name), X_OK))
         complain_and_exit(127, "program '%.200s' is not in PATH: did you mean ./%.200s?", name, name);
     if (!path)
@@ -77,9 +130,12 @@ void oshrun_find_program(struct oshrun_job *job)
         complain_and_exit(127, "program '%.200s' not found", name);
     if (S_ISDIR(status.st_mode))
         complain_and_exit(126, "'%.200s' is a directory, not a program", name);
+    if (access(path, X_OK) < 0 && is_python(name))
+        refuse_python(name);
     if (access(path, X_OK) < 0)
         complain_and_exit(126, "program '%.200s' is not executable", name);
     job->program.all[0] = oshrun_absolute_path(path);
+    look_into_program(job, name);
 }
 
 /* ---- the environment --------------------------------------------------------------------------------------------- */

@@ -56,43 +56,43 @@ int shmemi_gpu_amo(const struct shmemi_place *word, const struct shmemi_amo *amo
     return rc;
 }
 
-/* ---- Agents ------------------------------------------------------------------------------------------------------ */
+/* ---- Units ------------------------------------------------------------------------------------------------------- */
 
-static void find_agent(const struct shmemi_place *own, struct shmemi_agent *agent_p)
+static void find_unit(const struct shmemi_place *own, struct shmemi_atomic_unit *unit_p)
 {
     const struct shmemi_gpu_context *context = own->object;
-    *agent_p = (struct shmemi_agent){0};
-    if (!GPU_CALL(device_uuid, agent_p->device, context->handle))
-        agent_p->exists = shmemi_kernel_lists_of(own->object) != NULL;
+    *unit_p = (struct shmemi_atomic_unit){0};
+    if (!GPU_CALL(device_uuid, unit_p->device, context->handle))
+        unit_p->exists = shmemi_kernel_lists_of(own->object) != NULL;
 }
 
-static bool is_device(int device, const struct shmemi_agent *agent)
+static bool is_device(int device, const struct shmemi_atomic_unit *unit)
 {
-    uint8_t uuid[sizeof agent->device];
-    return !shmemi_gpu.device_uuid(uuid, device) && !memcmp(uuid, agent->device, sizeof uuid);
+    uint8_t uuid[sizeof unit->device];
+    return !shmemi_gpu.device_uuid(uuid, device) && !memcmp(uuid, unit->device, sizeof uuid);
 }
 
-/* True if kernels run on the agent's own device, or on one whose atomic operations are carried out there. Nothing is
+/* True if kernels run on the unit's own device, or on one whose atomic operations are carried out there. Nothing is
  * known about a device that this process does not see. */
-static bool reaches_agent(const struct shmemi_place *imported, const struct shmemi_agent *agent)
+static bool reaches_unit(const struct shmemi_place *imported, const struct shmemi_atomic_unit *unit)
 {
     const struct shmemi_gpu_context *context = imported->object;
     int count = 0;
-    if (!agent->exists || !context || !shmemi_kernel_lists_of(imported->object))
+    if (!context || !shmemi_kernel_lists_of(imported->object))
         return false;
-    if (is_device(context->handle, agent))
+    if (is_device(context->handle, unit))
         return true;
     shmemi_gpu.device_count(&count);
     for (int i = 0; i < count; i++) {
         int device;
-        if (!shmemi_gpu.device_get(&device, i) && is_device(device, agent) &&
+        if (!shmemi_gpu.device_get(&device, i) && is_device(device, unit) &&
             shmemi_gpu.has_native_atomics(context->handle, device))
             return true;
     }
     return false;
 }
 
-const struct shmemi_agents shmemi_gpu_agents = {
-    .find = find_agent,
-    .reaches = reaches_agent,
+const struct shmemi_atomic_units shmemi_gpu_atomic_units = {
+    .find = find_unit,
+    .reaches = reaches_unit,
 };
