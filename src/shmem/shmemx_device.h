@@ -117,7 +117,8 @@ int shmemx_device_spare_blocks(void);
 
 /* ---- Kernels -------------------------------------------------------------------------------------------------------
  * GROUP: one of the three groups. T: any type; of p and g, of 1, 2, 4 or 8 bytes; of atomic operations, waits and tests, of
- * 4 or 8. WORD: a type of 8 bytes. pe counts in SHMEM_TEAM_WORLD. Names are those of OpenSHMEM, which says more.
+ * 4 or 8; of atomic add, inc, and, or, xor, an integer. WORD: a type of 8 bytes. pe counts in SHMEM_TEAM_WORLD. Names are
+ * those of OpenSHMEM, which says more.
  *
  *   shmemx_device_put(GROUP, view, T *dest, const T *source, size_t nelems, int pe)            put_nbi, get, get_nbi
  *   shmemx_device_putmem(GROUP, view, void *dest, const void *source, size_t nbytes, int pe)   putmem_nbi, getmem, ...

@@ -13,9 +13,26 @@ template <class T> struct amo_unit { /* words of 32 and 64 bits */
     typedef typename unit_of<sizeof(T)>::type type;
 };
 
-/* Each operation on a word that this thread reaches. */
-#define SHMEMI_DEVICE_APPLY(NAME, CALL, SEND)                                                                          \
+template <class T, class... OTHERS> struct is_one_of {
+    enum { VALUE = 0 };
+};
+template <class T, class... OTHERS> struct is_one_of<T, T, OTHERS...> {
+    enum { VALUE = 1 };
+};
+template <class T, class FIRST, class... OTHERS> struct is_one_of<T, FIRST, OTHERS...> : is_one_of<T, OTHERS...> {
+};
+
+/* Types whose bits are their value, as a binary number: only these can be added and combined as such. */
+template <class T> struct is_integer {
+    enum {
+        VALUE = __is_enum(T) || is_one_of<T, int, unsigned, long, unsigned long, long long, unsigned long long>::VALUE
+    };
+};
+
+/* Each operation on a word that this thread reaches, and whether it is for integers only. */
+#define SHMEMI_DEVICE_APPLY(NAME, INTEGERS, CALL, SEND)                                                                \
     struct NAME {                                                                                                      \
+        enum { IS_FOR_INTEGERS = INTEGERS };                                                                           \
         template <class UNIT> static SHMEMI_DEVICE_MEMBER UNIT fetch(UNIT *p, UNIT value, UNIT expected)               \
         {                                                                                                              \
             (void)value;                                                                                               \
@@ -27,14 +44,19 @@ template <class T> struct amo_unit { /* words of 32 and 64 bits */
             SEND;                                                                                                      \
         }                                                                                                              \
     };
-SHMEMI_DEVICE_APPLY(do_fetch, load_relaxed(p), (void)(p + value))
-SHMEMI_DEVICE_APPLY(do_set, fetch_swap(p, value), store_relaxed(p, value))
-SHMEMI_DEVICE_APPLY(do_compare_swap, fetch_compare_swap(p, expected, value), (void)(p + value))
-SHMEMI_DEVICE_APPLY(do_add, fetch_add(p, value), send_add(p, value))
-SHMEMI_DEVICE_APPLY(do_and, fetch_and(p, value), send_and(p, value))
-SHMEMI_DEVICE_APPLY(do_or, fetch_or(p, value), send_or(p, value))
-SHMEMI_DEVICE_APPLY(do_xor, fetch_xor(p, value), send_xor(p, value))
+SHMEMI_DEVICE_APPLY(do_fetch, 0, load_relaxed(p), (void)(p + value))
+SHMEMI_DEVICE_APPLY(do_set, 0, fetch_swap(p, value), store_relaxed(p, value))
+SHMEMI_DEVICE_APPLY(do_compare_swap, 0, fetch_compare_swap(p, expected, value), (void)(p + value))
+SHMEMI_DEVICE_APPLY(do_add, 1, fetch_add(p, value), send_add(p, value))
+SHMEMI_DEVICE_APPLY(do_and, 1, fetch_and(p, value), send_and(p, value))
+SHMEMI_DEVICE_APPLY(do_or, 1, fetch_or(p, value), send_or(p, value))
+SHMEMI_DEVICE_APPLY(do_xor, 1, fetch_xor(p, value), send_xor(p, value))
 #undef SHMEMI_DEVICE_APPLY
+
+template <class OP, class T> struct amo_unit_of : amo_unit<T> {
+    static_assert(!OP::IS_FOR_INTEGERS || is_integer<T>::VALUE,
+                  "atomic add, inc, and, or and xor are for integers; others take fetch, set, swap and compare_swap");
+};
 
 SHMEMI_DEVICE request amo_request(const shmemx_device_view_t &view, const void *dest, unsigned op, word size,
                                   word value, word expected, int pe)
@@ -49,7 +71,7 @@ template <class OP, class T>
 SHMEMI_DEVICE_TEMPLATE T fetching(const shmemx_device_view_t &view, const T *dest, unsigned op, T value, T expected,
                                   int pe)
 {
-    typedef typename amo_unit<T>::type unit;
+    typedef typename amo_unit_of<OP, T>::type unit;
     unit *there = reinterpret_cast<unit *>(direct(view, dest, pe, SHMEMI_DEVICE_ATOMICS));
     if (there)
         return bits_of<T>(OP::fetch(there, bits_of<unit>(value), bits_of<unit>(expected)));
@@ -60,7 +82,7 @@ SHMEMI_DEVICE_TEMPLATE T fetching(const shmemx_device_view_t &view, const T *des
 template <class OP, class T>
 SHMEMI_DEVICE_TEMPLATE void sending(const shmemx_device_view_t &view, T *dest, unsigned op, T value, int pe)
 {
-    typedef typename amo_unit<T>::type unit;
+    typedef typename amo_unit_of<OP, T>::type unit;
     unit *there = reinterpret_cast<unit *>(direct(view, dest, pe, SHMEMI_DEVICE_ATOMICS));
     if (there)
         OP::send(there, bits_of<unit>(value));
