@@ -19,6 +19,23 @@ static void end(int signal)
     _exit(5);
 }
 
+static struct sigaction before;
+
+static void call_one_before(int signal, siginfo_t *info, void *context)
+{
+    before.sa_sigaction(signal, info, context);
+}
+
+/* The library ends and begins again, with a handler of the program above its own. */
+static void chain_and_restart(void)
+{
+    struct sigaction ours = {.sa_sigaction = call_one_before, .sa_flags = SA_SIGINFO};
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGSEGV, &ours, &before);
+    shmem_finalize();
+    shmem_init();
+}
+
 int main(int argc, char **argv)
 {
     static long word;
@@ -26,6 +43,8 @@ int main(int argc, char **argv)
     if (!strcmp(name, "handler"))
         signal(SIGSEGV, end);
     shmem_init();
+    if (!strcmp(name, "chained"))
+        chain_and_restart();
     if (!strcmp(name, "sent") && shmem_my_pe() == shmem_n_pes() - 1)
         raise(SIGSEGV); /* before OpenCL's driver, which may handle the signal as well */
     struct device *device = map_open_device(&device_opencl_ops);
