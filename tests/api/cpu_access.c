@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { BYTES = 1000 };
@@ -61,6 +62,8 @@ int main(int argc, char **argv)
             shmem_long_p((long *)(void *)mapped, 1, 0);
         if (!strcmp(name, "put_to_buffer"))
             shmem_putmem(*(void **)object, &word, 8, 0);
+        if (!strcmp(name, "put_anywhere")) /* where nothing can be read */
+            shmem_long_p(mmap(NULL, sizeof word, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 0);
         mapped[24] = 1;
     }
     shmem_barrier_all();
