@@ -35,7 +35,8 @@ static void reset(struct shmemi_context *context)
     device.n_started = device.n_operations = device.n_copies = 0;
     shmemi_settings.gpu_batch = 32;
     shmemi_settings.gpu_batch_size = 512;
-    view = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)there}, .size = sizeof there, .by_atomic_unit = true};
+    view =
+        (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)there}, .size = sizeof there, .by_atomic_unit = true};
     own = (struct shmemi_view){.place = {&made_up, &one, (uintptr_t)here}, .size = sizeof here};
 }
 

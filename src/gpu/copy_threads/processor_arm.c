@@ -13,5 +13,5 @@ void shmemi_streaming_copy(void *dest, const void *source, size_t nbytes)
 
 void shmemi_pause(void)
 {
-    __asm__ volatile("yield" ::: "memory");
+    __asm__("yield" ::: "memory");
 }
