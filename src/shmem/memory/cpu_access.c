@@ -9,6 +9,7 @@
 #include <signal.h>
 
 static struct sigaction found; /* what the program had before shmem_init */
+static bool is_kept;           /* perhaps by a handler that was set later, which calls the one before it: this one */
 
 static void tell(const char *address)
 {
@@ -37,16 +38,20 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         tell(info->si_addr);
 }
 
+/* Set a second time, above a handler that calls it, it would be called by what it leaves the signal to, without end. */
 void shmemi_cpu_access_watch(void)
 {
     struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&ours.sa_mask);
-    sigaction(SIGSEGV, &ours, &found);
+    if (!is_kept)
+        sigaction(SIGSEGV, &ours, &found);
 }
 
 void shmemi_cpu_access_unwatch(void)
 {
     struct sigaction present;
-    if (!sigaction(SIGSEGV, NULL, &present) && (present.sa_flags & SA_SIGINFO) && present.sa_sigaction == on_fault)
+    is_kept =
+        sigaction(SIGSEGV, NULL, &present) || !(present.sa_flags & SA_SIGINFO) || present.sa_sigaction != on_fault;
+    if (!is_kept)
         sigaction(SIGSEGV, &found, NULL);
 }

@@ -96,9 +96,31 @@ static void look_for_others(const char *name, const char *head, size_t length)
                 name, libraries[i]);
 }
 
+static struct oshrun_variable *find_variable(const struct oshrun_job *job, const char *name, size_t length)
+{
+    for (size_t i = 0; i < job->n_forwarded; i++)
+        if (!strncmp(job->forwarded[i].name, name, length) && !job->forwarded[i].name[length])
+            return &job->forwarded[i];
+    return NULL;
+}
+
+static void add_variable(struct oshrun_job *job, const char *name, size_t length, char *value)
+{
+    struct oshrun_variable *variable = find_variable(job, name, length);
+    if (!variable) {
+        job->forwarded = realloc(job->forwarded, (job->n_forwarded + 1) * sizeof job->forwarded[0]);
+        if (!job->forwarded)
+            complain_and_exit(1, "no memory is left");
+        variable = &job->forwarded[job->n_forwarded++];
+        variable->name = word_text("%.*s", (int)length, name);
+    }
+    variable->value = value;
+}
+
 /* The memory hooks of UCX, which it sets while it is loaded, crash in threads that end under ThreadSanitizer. */
 static void look_into_program(struct oshrun_job *job, const char *name)
 {
+    static const char ucx_events[] = "UCX_MEM_EVENTS";
     size_t length;
     char *head = read_head(job->program.all[0], &length);
     bool is_script = length > 2 && !memcmp(head, "#!", 2), is_elf = length > 4 && !memcmp(head, "\177ELF", 4);
@@ -106,8 +128,8 @@ static void look_into_program(struct oshrun_job *job, const char *name)
         refuse_python(name);
     if (is_elf)
         look_for_others(name, head, length);
-    if (is_elf && memmem(head, length, "__tsan_init", sizeof "__tsan_init") && !getenv("UCX_MEM_EVENTS"))
-        word_list_add(&job->wanted, word_text("UCX_MEM_EVENTS=no"));
+    if (is_elf && memmem(head, length, "__tsan_init", sizeof "__tsan_init") && !getenv(ucx_events))
+        add_variable(job, ucx_events, strlen(ucx_events), word_text("no")); /* which -x overrides */
     free(head);
 }
 
@@ -135,7 +157,8 @@ void oshrun_find_program(struct oshrun_job *job)
     if (access(path, X_OK) < 0)
         complain_and_exit(126, "program '%.200s' is not executable", name);
     job->program.all[0] = oshrun_absolute_path(path);
-    look_into_program(job, name);
+    if (S_ISREG(status.st_mode)) /* a pipe would have to be written first */
+        look_into_program(job, name);
 }
 
 /* ---- the environment --------------------------------------------------------------------------------------------- */
@@ -159,27 +182,6 @@ static bool is_always_forwarded(const char *name, size_t length)
     while (i < length - ending && name[i] >= 'A' && name[i] <= 'Z')
         i++;
     return i == length - ending;
-}
-
-static struct oshrun_variable *find_variable(const struct oshrun_job *job, const char *name, size_t length)
-{
-    for (size_t i = 0; i < job->n_forwarded; i++)
-        if (!strncmp(job->forwarded[i].name, name, length) && !job->forwarded[i].name[length])
-            return &job->forwarded[i];
-    return NULL;
-}
-
-static void add_variable(struct oshrun_job *job, const char *name, size_t length, char *value)
-{
-    struct oshrun_variable *variable = find_variable(job, name, length);
-    if (!variable) {
-        job->forwarded = realloc(job->forwarded, (job->n_forwarded + 1) * sizeof job->forwarded[0]);
-        if (!job->forwarded)
-            complain_and_exit(1, "no memory is left");
-        variable = &job->forwarded[job->n_forwarded++];
-        variable->name = word_text("%.*s", (int)length, name);
-    }
-    variable->value = value;
 }
 
 static void forward_wanted(struct oshrun_job *job, char *word)
