@@ -326,7 +326,11 @@ static void check_failures(void)
     device.test_result = -EFAULT;
     CHECK(!move(&context, 0, &source, 8, true, false));
     CHECK(shmemi_drivers_quiet(&context) == -EFAULT);
+    CHECK(!move(&context, 0, &source, 8, true, false));
+    CHECK(shmemi_gpu_list_is_finished(&context)); /* and has failed */
     device.test_result = 0;
+    CHECK(!move(&context, 8, &source, 8, true, false));
+    CHECK(shmemi_completion_direct.quiet(&context) == -EFAULT && !taken()); /* which is no reason to leave the other */
     finish(&context);
 }
 
