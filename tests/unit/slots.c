@@ -49,16 +49,22 @@ static void start(void)
     shmemi_slots_open();
 }
 
-static unsigned leave_loading(struct shmemi_context *context)
+static unsigned leave_loading_of(const struct shmemi_transfer *put)
 {
-    int slot = shmemi_slot_claim(context);
+    int slot = shmemi_slot_claim(put->context);
     CHECK(slot >= 0);
     struct shmemi_event event = {.memory = &late_memory};
     struct shmemi_request request = {.slot = (uint16_t)slot, .type = SHMEMI_REQUEST_PUT, .width = 1, .rows = 1};
-    struct shmemi_view view = {.pe = PEER, .link = &recorder};
-    shmemi_slot_leave_loading((unsigned)slot, &event, &view, &request);
-    view = (struct shmemi_view){.pe = -1}; /* the object may be unmapped before the request is sent */
+    shmemi_slot_leave_loading((unsigned)slot, &event, put, &request);
     return (unsigned)slot;
+}
+
+static unsigned leave_loading(struct shmemi_context *context)
+{
+    struct shmemi_view view = {.pe = PEER, .link = &recorder};
+    const unsigned slot = leave_loading_of(&(struct shmemi_transfer){.context = context, .view = &view});
+    view = (struct shmemi_view){.pe = -1}; /* the object may be unmapped before the request is sent */
+    return slot;
 }
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
@@ -118,8 +124,9 @@ static void check_failure(int event, int send)
     unsigned slot = leave_loading(&context);
     CHECK(shmemi_worker_slots.advance() == 1);
     atomic_store(&send_result, 0);
-    CHECK(shmemi_slots_await_filled(&other, 0) == 0 && shmemi_slots_complete(&other) == 0);
-    CHECK(shmemi_slots_await_filled(&context, 0) == -EIO);
+    const struct shmemi_transfer failed = {.context = &context}, of_other = {.context = &other};
+    CHECK(shmemi_slots_await_filled(&of_other, 0) == 0 && shmemi_slots_complete(&other) == 0);
+    CHECK(shmemi_slots_await_filled(&failed, 0) == -EIO);
     CHECK(shmemi_slots_complete(&context) == -EIO);
     CHECK(shmemi_slots_complete(&context) == 0);
     CHECK(shmemi_slot_claim(&context) == (int)slot);
@@ -185,26 +192,50 @@ static void *make_progress(void *stop)
     return NULL;
 }
 
-static int await_filled(struct shmemi_context *context)
-{
-    CHECK(shmemi_slots_await_filled(context, 1) == 0);
-    return shmemi_slots_await_filled(context, 0);
-}
-
-static void check_waits(int (*wait)(struct shmemi_context *context))
+static void check_waits(int (*wait)(const struct shmemi_transfer *put))
 {
     struct shmemi_context context = {0};
+    const struct shmemi_view view = {.pe = PEER, .link = &recorder};
+    const struct shmemi_transfer put = {.context = &context, .view = &view, .is_blocking = true};
     atomic_bool stop = false;
     pthread_t thread;
     atomic_store(&event_result, -EAGAIN);
     int before = atomic_load(&sent);
-    leave_loading(&context);
+    leave_loading_of(&put);
     CHECK(!pthread_create(&thread, NULL, make_progress, &stop));
-    CHECK(wait(&context) == 0);
+    CHECK(wait(&put) == 0);
     CHECK(shmemi_slots_complete(&context) == 0);
     CHECK(atomic_load(&sent) == before + 1);
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
+}
+
+static int await_complete(const struct shmemi_transfer *put)
+{
+    return shmemi_slots_complete(put->context);
+}
+
+static int await_filled(const struct shmemi_transfer *put)
+{
+    CHECK(shmemi_slots_await_filled(put, 1) == 0);
+    int rc = shmemi_slots_await_filled(put, 0);
+    CHECK(atomic_load(&event_result) == 0);
+    return rc;
+}
+
+/* A blocking put waits for what is being filled for it, and not for a put that its context has left. */
+static void check_other_put(void)
+{
+    struct shmemi_context context = {0};
+    const struct shmemi_transfer put = {.context = &context, .is_blocking = true};
+    atomic_store(&event_result, -EAGAIN);
+    unsigned slot = leave_loading(&context);
+    CHECK(shmemi_slots_await_filled(&put, 0) == 0);
+    CHECK(shmemi_slots_are_loading());
+    atomic_store(&event_result, 0);
+    CHECK(shmemi_worker_slots.advance() == 1);
+    shmemi_request_settle((uint16_t)slot, SHMEMI_SLOT_FREE);
+    CHECK(shmemi_slots_complete(&context) == 0);
 }
 
 int main(void)
@@ -218,8 +249,9 @@ int main(void)
     check_refused_by_owner();
     check_lost_answer();
     check_whose_failure();
-    check_waits(shmemi_slots_complete);
+    check_waits(await_complete);
     check_waits(await_filled);
+    check_other_put();
     free(shmemi_node.header);
     return 0;
 }

@@ -224,13 +224,12 @@ static int quiet(struct shmemi_context *context)
 {
     int rc_lists = shmemi_gpu_list_flush(context);
     complete(context, mark_all(context));
-    if (!rc_lists)
-        rc_lists = shmemi_gpu_list_complete(context);
+    int rc_late = shmemi_gpu_list_complete(context); /* whatever has failed, those under way are over */
     pthread_mutex_lock(&lock);
     int rc = context->copies.failed;
     context->copies.failed = 0;
     pthread_mutex_unlock(&lock);
-    return rc ? rc : rc_lists;
+    return rc ? rc : rc_lists ? rc_lists : rc_late;
 }
 
 /* Quiet reports failures. */

@@ -71,7 +71,7 @@ static int load_and_leave(const struct shmemi_transfer *put, const struct shmemi
                           const struct signal *signal, bool has_next)
 {
     struct shmemi_event event;
-    int rc = put->is_blocking ? shmemi_slots_await_filled(put->context, SHMEMI_STAGED_LOOKAHEAD - 1) : 0;
+    int rc = put->is_blocking ? shmemi_slots_await_filled(put, SHMEMI_STAGED_LOOKAHEAD - 1) : 0;
     if (rc)
         return rc;
     const unsigned slot = shmemi_staged_await_slot(put->context);
@@ -81,7 +81,7 @@ static int load_and_leave(const struct shmemi_transfer *put, const struct shmemi
     const struct shmemi_request request = request_for(put, piece, slot, signal, has_next);
     if (!event.handle)
         return shmemi_staged_send_and_leave(put->view, &request, NULL, NULL);
-    shmemi_slot_leave_loading(slot, &event, put->view, &request);
+    shmemi_slot_leave_loading(slot, &event, put, &request);
     if (!put->is_blocking)
         shmemi_service_notice();
     return 0;
@@ -99,7 +99,7 @@ static int put_pieces(const struct shmemi_transfer *put, size_t most, const stru
         has_next = shmemi_cut(&cutter, most, &next);
         rc = load_and_leave(put, &piece, signal, has_next);
     }
-    const int filled = put->is_blocking ? shmemi_slots_await_filled(put->context, 0) : 0;
+    const int filled = put->is_blocking ? shmemi_slots_await_filled(put, 0) : 0;
     return rc ? rc : filled;
 }
 

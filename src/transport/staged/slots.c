@@ -31,6 +31,7 @@ struct slot {
     struct shmemi_shape shape;
     struct shmemi_event event; /* LOADING and LANDING */
     /* LOADING: */
+    const struct shmemi_transfer *put; /* of a thread that waits; not dereferenced; NULL: none waits */
     struct shmemi_request request;
     struct shmemi_view view; /* what links use of it: the object may be unmapped before the request is sent */
 };
@@ -233,14 +234,15 @@ void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const str
 
 /* ---- Slots that are being filled --------------------------------------------------------------------------------- */
 
-void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
+void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_transfer *put,
                                const struct shmemi_request *request)
 {
     pthread_mutex_lock(&origin.lock);
     struct slot *mine = &origin.slot[slot];
     mine->event = *event;
+    mine->put = put->is_blocking ? put : NULL;
     mine->request = *request;
-    mine->view = (struct shmemi_view){.pe = view->pe, .link = view->link, .data = view->data};
+    mine->view = (struct shmemi_view){.pe = put->view->pe, .link = put->view->link, .data = put->view->data};
     mine->custody = LOADING;
     atomic_fetch_add_explicit(&origin.loading, 1, memory_order_relaxed);
     pthread_mutex_unlock(&origin.lock);
@@ -298,31 +300,22 @@ static unsigned send_all_filled(void)
     return sent;
 }
 
-/* Is the slot in use for an operation of this context, which no thread holds? With the lock held. */
-static bool is_left(unsigned slot, const struct shmemi_context *context)
-{
-    return origin.slot[slot].context == context && origin.slot[slot].custody != HELD &&
-           state_of(slot) != SHMEMI_SLOT_FREE;
-}
-
-static unsigned n_loading(const struct shmemi_context *context)
+static unsigned n_loading(const struct shmemi_transfer *put)
 {
     unsigned n = 0;
-    if (!shmemi_slots_are_loading())
-        return 0;
     pthread_mutex_lock(&origin.lock);
     for (unsigned i = 0; i < shmemi_staging.slots; i++)
-        n += is_left(i, context) && origin.slot[i].custody == LOADING;
+        n += origin.slot[i].custody == LOADING && origin.slot[i].put == put;
     pthread_mutex_unlock(&origin.lock);
     return n;
 }
 
-int shmemi_slots_await_filled(struct shmemi_context *context, unsigned most)
+int shmemi_slots_await_filled(const struct shmemi_transfer *put, unsigned most)
 {
     unsigned spins = 0;
-    while (n_loading(context) > most)
+    while (n_loading(put) > most)
         shmemi_progress(&spins);
-    return atomic_load_explicit(&context->requests_failed, memory_order_relaxed) & SHMEMI_FAILED_HERE ? -EIO : 0;
+    return atomic_load_explicit(&put->context->requests_failed, memory_order_relaxed) & SHMEMI_FAILED_HERE ? -EIO : 0;
 }
 
 /* Nothing wakes the service thread when a slot is filled: it has to poll. */
@@ -341,6 +334,13 @@ const struct shmemi_worker shmemi_worker_slots = {
 };
 
 /* ---- Quiet ------------------------------------------------------------------------------------------------------- */
+
+/* Is the slot in use for an operation of this context, which no thread holds? With the lock held. */
+static bool is_left(unsigned slot, const struct shmemi_context *context)
+{
+    return origin.slot[slot].context == context && origin.slot[slot].custody != HELD &&
+           state_of(slot) != SHMEMI_SLOT_FREE;
+}
 
 /* uses[slot] = number of uses of each slot that is left on the context and not yet free, 0 for the others. */
 static void note_pending(const struct shmemi_context *context, uint64_t *uses)

@@ -35,13 +35,13 @@ void shmemi_slot_leave(unsigned slot, const struct shmemi_place *dest, const str
 
 /* Leave a slot that is still being filled: a thread that makes progress sends the request when the event has completed.
  * Quiet reports failures. */
-void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_view *view,
+void shmemi_slot_leave_loading(unsigned slot, const struct shmemi_event *event, const struct shmemi_transfer *put,
                                const struct shmemi_request *request);
 /* Are any slots being filled? */
 bool shmemi_slots_are_loading(void);
-/* Wait until at most so many slots of this context are being filled. -EIO: one could not be filled, or its request not be
- * sent, which has been logged. */
-int shmemi_slots_await_filled(struct shmemi_context *context, unsigned most);
+/* Wait until at most so many slots are being filled for this put, which is blocking: others of its context, maybe of other
+ * threads, may go on. -EIO: one of the context could not be filled, or its request not be sent, which has been logged. */
+int shmemi_slots_await_filled(const struct shmemi_transfer *put, unsigned most);
 /* Sends the requests of slots that have been filled. */
 extern const struct shmemi_worker shmemi_worker_slots;
 

@@ -91,7 +91,9 @@ static int bounce_send(const struct shmemi_view *view, const struct shmemi_reque
     if (bounce->rc || has_failed)
         return -EIO;
     *rows = (struct bounce_rows){.bounce = bounce, .under_way = 1, .is_put = request->type == SHMEMI_REQUEST_PUT};
-    bounce->rc = start_rows(rows, request);
+    int rc = start_rows(rows, request);
+    if (rc)
+        bounce->rc = rc;
     pthread_mutex_lock(&shmemi_ucx.initiator_lock);
     end_row(rows);
     pthread_mutex_unlock(&shmemi_ucx.initiator_lock);
