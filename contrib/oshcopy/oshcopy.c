@@ -242,8 +242,10 @@ int main(int argc, char *argv[])
     check_settings();
     if (!preload() && log_level())
         complain("no oshcopy.so that can be preloaded, so the program runs without (was MapSHMEM built with CUDA?)");
-    snprintf(process, sizeof process, "%d", (int)getpid());
-    setenv("OSHCOPY_PROCESS", process, 1);
+    if (log_level()) {
+        snprintf(process, sizeof process, "%d", (int)getpid());
+        setenv("OSHCOPY_PROCESS", process, 1);
+    }
     execvp(argv[optind], argv + optind);
     complain_and_exit(errno == ENOENT ? 127 : 126, "%.200s: %s", argv[optind], strerror(errno));
 }
