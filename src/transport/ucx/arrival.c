@@ -155,7 +155,9 @@ static ucs_status_t take_request(struct incoming *incoming, void *data, const uc
 
 static bool is_valid(const struct shmemi_request *request, size_t length)
 {
-    bool fits_word = request->u.amo.size == sizeof(uint32_t) || request->u.amo.size == sizeof(uint64_t);
+    const size_t size = request->u.amo.size; /* of an AMO, whose answer is as long as its payload would be */
+    bool fits_word =
+        (size == sizeof(uint32_t) || size == sizeof(uint64_t)) && shmemi_request_payload_size(request) == size;
     return !shmemi_request_check(request) && length == shmemi_ucx_request_payload(request) &&
            (request->type != SHMEMI_REQUEST_AMO || fits_word);
 }
