@@ -139,15 +139,15 @@ class Mapped(MappedMemory):
 
     # ---- collectives with this memory as dest
 
-    def broadcast(self, source: Any = None, root: int = 0, team: Team = TEAM_WORLD) -> None:
+    def broadcast(self, source: Any = None, root: int = 0, team: Team = TEAM_WORLD, *, stream: Any = None) -> Any:
         """Broadcast the root's source (None: this memory of the root) into this memory of all PEs."""
-        team.broadcast(self, self if source is None else source, root)
+        return team.broadcast(self, self if source is None else source, root, stream=stream)
 
-    def reduce(self, operation: str, source: Any = None, team: Team = TEAM_WORLD) -> None:
+    def reduce(self, operation: str, source: Any = None, team: Team = TEAM_WORLD, *, stream: Any = None) -> Any:
         """Combine source (None: this memory) of all PEs: "sum", "prod", "min", "max", "and", "or", "xor"."""
         if operation not in ("sum", "prod", "min", "max", "and", "or", "xor"):
             raise ValueError(f"no reduction {operation!r}")
-        getattr(team, operation + "_reduce")(self, self if source is None else source)
+        return getattr(team, operation + "_reduce")(self, self if source is None else source, stream=stream)
 
     # ---- the end
 
