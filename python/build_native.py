@@ -67,6 +67,7 @@ def run_path(directories):
 
 SOURCE = r"""
 #include "checked.h"
+#include "dlpack.h"
 #include <shmemx.h>
 #include <stdint.h>
 
@@ -79,24 +80,6 @@ static void mapshmem_py_pcontrol(int level)
 {
     shmem_pcontrol(level);
 }
-
-/* A tensor as DLPack's header describes it (versions 0 and 1). */
-struct dl_tensor {
-    void *data;
-    int32_t device_type, device_id, ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-};
-
-struct dl_versioned {
-    uint32_t major, minor;
-    void *manager;
-    void (*deleter)(void *);
-    uint64_t flags;
-    struct dl_tensor tensor;
-};
 
 /* Where its first element is. *contiguous: its elements follow each other in the order of C. */
 static uintptr_t mapshmem_py_managed(void *managed, int is_versioned, int *contiguous, int *code, int *bits, int *lanes,

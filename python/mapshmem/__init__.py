@@ -53,6 +53,7 @@ from ._heap import (
     zeros_like,
 )
 from ._map import CUDA, OPENCL, Mapped, kernels_may_wait, map, my_device
+from ._peer import Peer
 from ._setup import (
     THREAD_FUNNELED,
     THREAD_MULTIPLE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def _extension_of(x: Any) -> Optional[np.dtype]:
 class DeviceArray:
     """An array on a GPU. `keep` is what owns its memory."""
 
-    __slots__ = ("kind", "address", "nbytes", "dtype", "is_contiguous", "is_read_only", "keep")
+    __slots__ = ("kind", "address", "nbytes", "dtype", "is_contiguous", "is_read_only", "keep", "device")
 
     def __init__(self, kind: int, address: int, nbytes: int, dtype: np.dtype, is_contiguous: bool, is_read_only: bool,
                  keep: Any) -> None:
@@ -62,6 +62,7 @@ class DeviceArray:
         self.is_contiguous = is_contiguous
         self.is_read_only = is_read_only
         self.keep = keep
+        self.device = 0  # CUDA's number of it
 
     def check(self, write: bool) -> None:
         """Raise ValueError if this memory cannot be read, or written, as one piece."""
@@ -111,6 +112,13 @@ def _dl_dtype(code: int, bits: int, lanes: int) -> np.dtype:
     if kind is None or bits % 8 or lanes != 1:
         return np.dtype(f"V{max(bits * lanes // 8, 1)}")
     return np.dtype(f"{kind}{bits // 8}")
+
+
+def dl_type(dtype: np.dtype) -> Tuple[int, int]:
+    """DLPack's code and bits; bytes for what it has no name for."""
+    name = (dtype.names or (dtype.name,))[0]
+    extension = next((known for known, extended in _DL_EXTENSIONS.items() if extended == name), None)
+    return extension or (next((code for code, kind in _DL_KINDS.items() if kind == dtype.kind), 1), 8 * dtype.itemsize)
 
 
 def _capsule(x: Any) -> Any:
@@ -172,6 +180,13 @@ def device_array(x: Any, dtype: Any = None) -> Optional[DeviceArray]:
     """The array on a GPU that x is, or None if it is none. dtype: of elements, where x has no type of its own."""
     if type(x).__module__.startswith("pyopencl"):
         return _from_pyopencl(x, dtype)
+    found = _on_cuda(x)
+    if found is not None and hasattr(x, "__dlpack_device__"):
+        found.device = int(x.__dlpack_device__()[1])
+    return found
+
+
+def _on_cuda(x: Any) -> Optional[DeviceArray]:
     try:  # PyTorch has the attribute for all tensors, and raises AttributeError for those of the CPU
         interface = getattr(x, "__cuda_array_interface__", None)
     except (RuntimeError, TypeError, KeyError):  # tensors that require gradients, types without a name of numpy's
