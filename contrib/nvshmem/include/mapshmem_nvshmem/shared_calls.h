@@ -138,9 +138,9 @@ NVSHMEMI_FOR_AMO_TYPES(NVSHMEMI_DECLARE, )
 #define NVSHMEMI_DECLARE(TYPENAME, TYPE, OP, ...)                                                                      \
     NVSHMEMI_SHARED void nvshmem_##TYPENAME##_atomic_##OP(TYPE *dest, TYPE value, int pe);                             \
     NVSHMEMI_SHARED TYPE nvshmem_##TYPENAME##_atomic_fetch_##OP(TYPE *dest, TYPE value, int pe);
-NVSHMEMI_FOR_BITWISE_AMO_TYPES(NVSHMEMI_DECLARE, and)
-NVSHMEMI_FOR_BITWISE_AMO_TYPES(NVSHMEMI_DECLARE, or)
-NVSHMEMI_FOR_BITWISE_AMO_TYPES(NVSHMEMI_DECLARE, xor)
+NVSHMEMI_FOR_BITWISE_AMO_TYPES(NVSHMEMI_DECLARE, and, )
+NVSHMEMI_FOR_BITWISE_AMO_TYPES(NVSHMEMI_DECLARE, or, )
+NVSHMEMI_FOR_BITWISE_AMO_TYPES(NVSHMEMI_DECLARE, xor, )
 #undef NVSHMEMI_DECLARE
 
 /* ---- Collective operations: 0, or on the host another value for an error ------------------------------------------ */
