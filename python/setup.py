@@ -68,10 +68,11 @@ def setup_beside(work):
     """With pip, builds in the folder WORK: in the sources would remain what was made. Other commands build on what the
     call before has left, or name files relative to the sources."""
     quick = Extension("mapshmem._quick", ["quick.c"], depends=["checked.h"], py_limited_api=True, **build_native.options)
+    lend = Extension("mapshmem._lend", ["lend.c"], depends=["dlpack.h"], py_limited_api=True)
     options = {}
     if LEAVE_NOTHING.intersection(sys.argv):
         options = {"build": {"build_base": work}, "egg_info": {"egg_base": work}}
-    setup(version=version(), license="BSD-3-Clause", ext_modules=[quick], cffi_modules=["build_native.py:ffibuilder"],
+    setup(version=version(), license="BSD-3-Clause", ext_modules=[quick, lend], cffi_modules=["build_native.py:ffibuilder"],
           cmdclass=commands(), options=options)
 
 

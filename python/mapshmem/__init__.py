@@ -53,6 +53,7 @@ from ._heap import (
     zeros_like,
 )
 from ._map import CUDA, OPENCL, Mapped, kernels_may_wait, map, my_device
+from ._peer import Peer
 from ._setup import (
     THREAD_FUNNELED,
     THREAD_MULTIPLE,
@@ -73,13 +74,38 @@ from ._setup import (
 )
 from ._stream import (
     barrier_all_on_stream,
+    fence_on_stream,
     get_on_stream,
+    iget_on_stream,
+    iput_on_stream,
+    p_on_stream,
     put_on_stream,
     put_signal_on_stream,
     quiet_on_stream,
     signal_op_on_stream,
     signal_wait_until_on_stream,
     sync_all_on_stream,
+)
+from ._stream_words import (
+    atomic_add_on_stream,
+    atomic_and_on_stream,
+    atomic_compare_swap_on_stream,
+    atomic_fetch_add_on_stream,
+    atomic_fetch_and_on_stream,
+    atomic_fetch_inc_on_stream,
+    atomic_fetch_on_stream,
+    atomic_fetch_or_on_stream,
+    atomic_fetch_xor_on_stream,
+    atomic_inc_on_stream,
+    atomic_or_on_stream,
+    atomic_set_on_stream,
+    atomic_swap_on_stream,
+    atomic_xor_on_stream,
+    signal_fetch_on_stream,
+    signal_wait_until_set_on_stream,
+    wait_until_all_on_stream,
+    wait_until_any_on_stream,
+    wait_until_on_stream,
 )
 from ._team import TEAM_SHARED, TEAM_WORLD, Team, barrier_all, sync_all
 from ._version import __version__

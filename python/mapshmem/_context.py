@@ -17,7 +17,7 @@ import numpy as np
 from ._native import ffi, lib
 from ._errors import fail, refuse, require
 from ._kept import Flight, default, end_flights, new_flight
-from ._operands import UINT64, local, reachable, same_type, symmetric, typed, word
+from ._operands import UINT64, local, reachable, same_type, strided, symmetric, typed, word
 from ._quick import Transfers
 
 CTX_SERIALIZED = 1
@@ -154,25 +154,12 @@ class Context(Transfers):
 
     def _strided(self, routine: str, dest: Any, source: Any, dst: int, sst: int, block: int, count: Optional[int],
                  pe: int) -> None:
-        to = routine.endswith("put")
-        d, dest_bytes, dtype = symmetric(dest) if to else local(dest, True, None)
-        s, source_bytes, found = local(source, False, dtype) if to else symmetric(source)
-        same_type(dtype, found)
-        if dtype is None or dtype.itemsize not in (1, 2, 4, 8, 16):
-            raise TypeError(f"{routine} is not defined for elements of type {dtype}")
-        size = dtype.itemsize
-        room = [_blocks_in(nbytes // size, stride, block) for nbytes, stride in ((dest_bytes, dst), (source_bytes, sst))]
-        if count is None:
-            count = min(room)
-        if dst < block or sst < block or count < 0 or count > min(room):
-            raise ValueError(f"{routine}: {count} blocks of {block} with strides {dst} and {sst} do not fit: "
-                             f"dest has room for {room[0]}, the source for {room[1]}")
-        if not count:
+        plan = strided(routine, dest, source, dst, sst, block, count)
+        if not plan.blocks:
             return
-        extent = ((count - 1) * (dst if to else sst) + block) * size
-        reachable(self._handle, routine, d if to else s, extent, pe)
-        call = getattr(lib, f"shmem_ctx_{routine}{8 * size}")
-        call(self._handle, d, s, dst, sst, *((block, count) if "b" in routine else (count,)), pe)
+        reachable(self._handle, routine, plan.dest if routine.endswith("put") else plan.source, plan.extent, pe)
+        call = getattr(lib, f"shmem_ctx_{routine}{8 * plan.size}")
+        call(self._handle, plan.dest, plan.source, dst, sst, *((block,) if "b" in routine else ()), plan.blocks, pe)
 
     def iput(self, dest: Any, source: Any, dst: int, sst: int, pe: int, n: Optional[int] = None) -> None:
         """Put n single elements: every sst-th of source to every dst-th of dest. None: as many as fit both."""
@@ -389,10 +376,6 @@ class Context(Transfers):
         if lib.shmem_ctx_get_team(self._handle, team):
             fail("shmem_ctx_get_team")
         return self._kept.team or TEAM_WORLD
-
-
-def _blocks_in(elements: int, stride: int, block: int) -> int:
-    return 0 if elements < block or stride <= 0 else (elements - block) // stride + 1
 
 
 CTX_DEFAULT = Context(lib.SHMEM_CTX_DEFAULT, default)

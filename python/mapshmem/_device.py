@@ -8,7 +8,8 @@ arrays of PyOpenCL.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional
+from functools import lru_cache
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
@@ -20,12 +21,37 @@ OPENCL = 2
 _DL_CPU, _DL_CUDA, _DL_CUDA_MANAGED = 1, 2, 13
 _DL_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _DL_IS_COPIED = 2
+# Types that numpy does not have, by DLPack's code and bits; the names are those of PyTorch, JAX and ml_dtypes.
+_DL_EXTENSIONS = {
+    (4, 16): "bfloat16", (8, 8): "float8_e4m3", (9, 8): "float8_e4m3b11fnuz", (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=None)
+def extension_dtype(name: str) -> Optional[np.dtype]:
+    """numpy's dtype for a type that numpy does not have, or None for other names: that of ml_dtypes where it is installed,
+    otherwise bytes. Those of bfloat16 have a field of this name, by which reductions know them."""
+    size = next((bits // 8 for (_, bits), known in _DL_EXTENSIONS.items() if known == name), None)
+    if size is None:
+        return None
+    try:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+    except (ImportError, AttributeError):
+        return np.dtype([("bfloat16", "V2")]) if name == "bfloat16" else np.dtype(f"V{size}")
+
+
+def _extension_of(x: Any) -> Optional[np.dtype]:
+    """The dtype of an array whose elements numpy has no type for."""
+    return extension_dtype(str(getattr(x, "dtype", "")).rpartition(".")[2])
 
 
 class DeviceArray:
     """An array on a GPU. `keep` is what owns its memory."""
 
-    __slots__ = ("kind", "address", "nbytes", "dtype", "is_contiguous", "is_read_only", "keep")
+    __slots__ = ("kind", "address", "nbytes", "dtype", "is_contiguous", "is_read_only", "keep", "device")
 
     def __init__(self, kind: int, address: int, nbytes: int, dtype: np.dtype, is_contiguous: bool, is_read_only: bool,
                  keep: Any) -> None:
@@ -36,6 +62,7 @@ class DeviceArray:
         self.is_contiguous = is_contiguous
         self.is_read_only = is_read_only
         self.keep = keep
+        self.device = 0  # CUDA's number of it
 
     def check(self, write: bool) -> None:
         """Raise ValueError if this memory cannot be read, or written, as one piece."""
@@ -67,7 +94,7 @@ def _is_contiguous(shape: Any, strides: Any, itemsize: int) -> bool:
 
 def _from_interface(x: Any, interface: Any) -> DeviceArray:
     """https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html, versions 0 to 3."""
-    shape, dtype = interface["shape"], np.dtype(interface["typestr"])
+    shape, dtype = interface["shape"], _extension_of(x) or np.dtype(interface["typestr"])
     address, is_read_only = interface["data"]
     strides = interface.get("strides")
     if interface.get("mask") is not None:
@@ -78,16 +105,27 @@ def _from_interface(x: Any, interface: Any) -> DeviceArray:
 
 
 def _dl_dtype(code: int, bits: int, lanes: int) -> np.dtype:
+    extension = extension_dtype(_DL_EXTENSIONS.get((code, bits), ""))
+    if extension is not None and lanes == 1:
+        return extension
     kind = _DL_KINDS.get(code)
     if kind is None or bits % 8 or lanes != 1:
         return np.dtype(f"V{max(bits * lanes // 8, 1)}")
     return np.dtype(f"{kind}{bits // 8}")
 
 
+def dl_type(dtype: np.dtype) -> Tuple[int, int]:
+    """DLPack's code and bits; bytes for what it has no name for."""
+    name = (dtype.names or (dtype.name,))[0]
+    extension = next((known for known, extended in _DL_EXTENSIONS.items() if extended == name), None)
+    return extension or (next((code for code, kind in _DL_KINDS.items() if kind == dtype.kind), 1), 8 * dtype.itemsize)
+
+
 def _capsule(x: Any) -> Any:
-    """Asks for the newest form, which tells whether the array is read-only; older libraries do not know the argument."""
+    """Asks for the newest form, which tells whether the array is read-only; older libraries do not know the argument. Only
+    the address is wanted: no stream has to wait for another one (-1), which streams that are captured could not."""
     try:
-        return x.__dlpack__(max_version=(1, 1), copy=False)
+        return x.__dlpack__(stream=-1, max_version=(1, 1), copy=False)
     except TypeError:
         return x.__dlpack__()
 
@@ -98,10 +136,8 @@ _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def _from_dlpack(x: Any) -> Optional[DeviceArray]:
+def _from_dlpack(x: Any) -> DeviceArray:
     """https://dmlc.github.io/dlpack/latest/c_api.html. The capsule is kept and not used up, so it frees the tensor."""
-    if int(x.__dlpack_device__()[0]) not in (_DL_CUDA, _DL_CUDA_MANAGED):
-        return None
     capsule = _capsule(x)
     name = _name_of(capsule)
     managed = ffi.cast("void *", _pointer_of(capsule, name))
@@ -129,21 +165,34 @@ def _from_pyopencl(x: Any, dtype: Any) -> Optional[DeviceArray]:
 
 def host_array(x: Any) -> Any:
     """An array of numpy on the memory of a tensor on the CPU (PyTorch, JAX); anything else unchanged."""
-    if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == _DL_CPU:
+    if not hasattr(x, "__dlpack_device__") or int(x.__dlpack_device__()[0]) != _DL_CPU:
+        return x
+    if _extension_of(x) is None:
         return x.numpy() if hasattr(x, "numpy") else np.from_dlpack(x)
-    return x
+    found = _from_dlpack(x)
+    memory = ffi.buffer(found.operand(False)[0], found.nbytes)
+    array = np.ndarray((found.nbytes,), np.uint8, memory).view(found.dtype)
+    array.flags.writeable = not found.is_read_only
+    return array
 
 
 def device_array(x: Any, dtype: Any = None) -> Optional[DeviceArray]:
     """The array on a GPU that x is, or None if it is none. dtype: of elements, where x has no type of its own."""
     if type(x).__module__.startswith("pyopencl"):
         return _from_pyopencl(x, dtype)
+    found = _on_cuda(x)
+    if found is not None and hasattr(x, "__dlpack_device__"):
+        found.device = int(x.__dlpack_device__()[1])
+    return found
+
+
+def _on_cuda(x: Any) -> Optional[DeviceArray]:
     try:  # PyTorch has the attribute for all tensors, and raises AttributeError for those of the CPU
         interface = getattr(x, "__cuda_array_interface__", None)
-    except (RuntimeError, TypeError):  # tensors that require gradients, types without a name of numpy's
+    except (RuntimeError, TypeError, KeyError):  # tensors that require gradients, types without a name of numpy's
         interface = None
     if interface is not None:
         return _from_interface(x, interface)
-    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+    if hasattr(x, "__dlpack__") and int(x.__dlpack_device__()[0]) in (_DL_CUDA, _DL_CUDA_MANAGED):
         return _from_dlpack(x)
     return None

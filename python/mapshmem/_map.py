@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+from weakref import WeakSet
 from typing import Any, Dict, List, NoReturn, Optional, Tuple, Union
 
 import numpy as np
@@ -14,6 +16,7 @@ from ._context import CTX_DEFAULT, SIGNAL_SET, Context
 from ._device import CUDA, OPENCL, DeviceArray, device_array
 from ._errors import MapError, last_line, require
 from ._operands import MappedMemory
+from ._peer import Peer, peer
 from ._quick import State
 from ._stream import get_on_stream, put_on_stream, put_signal_on_stream
 from ._team import TEAM_WORLD, Team
@@ -22,15 +25,27 @@ __all__ = ["CUDA", "OPENCL", "Mapped", "map", "my_device", "kernels_may_wait", "
 
 
 class _Mapping(State):
-    """One call of shmmap, which all handles of it share. It keeps the array alive."""
+    """One call of shmmap, which all handles of it share. It keeps the array alive.
 
-    __slots__ = ("keep", "base")
+    lent: other PEs' copies that arrays of this process lie in."""
 
-    def __init__(self, keep: Any, base: Any, is_writable: bool) -> None:
+    __slots__ = ("keep", "base", "device", "lent")
+
+    def __init__(self, keep: Any, base: Any, is_writable: bool, device: int) -> None:
         self.keep = keep
         self.base = base
+        self.device = device
+        self.lent: WeakSet[Peer] = WeakSet()
         self.is_mapped = True
         self.is_writable = is_writable
+
+    def require_unlent(self) -> None:
+        """Raise BufferError while an array lies in another PE's copy: it would have no memory any more."""
+        if self.lent:
+            gc.collect()
+        if self.lent:
+            pes = sorted({made.pe for made in self.lent})
+            raise BufferError(f"cannot unmap: arrays made by peer() are alive, in copies of PEs {pes}: delete them first")
 
 
 _mappings: Dict[int, _Mapping] = {}
@@ -139,15 +154,23 @@ class Mapped(MappedMemory):
 
     # ---- collectives with this memory as dest
 
-    def broadcast(self, source: Any = None, root: int = 0, team: Team = TEAM_WORLD) -> None:
+    def broadcast(self, source: Any = None, root: int = 0, team: Team = TEAM_WORLD, *, stream: Any = None) -> Any:
         """Broadcast the root's source (None: this memory of the root) into this memory of all PEs."""
-        team.broadcast(self, self if source is None else source, root)
+        return team.broadcast(self, self if source is None else source, root, stream=stream)
 
-    def reduce(self, operation: str, source: Any = None, team: Team = TEAM_WORLD) -> None:
+    def reduce(self, operation: str, source: Any = None, team: Team = TEAM_WORLD, *, stream: Any = None) -> Any:
         """Combine source (None: this memory) of all PEs: "sum", "prod", "min", "max", "and", "or", "xor"."""
         if operation not in ("sum", "prod", "min", "max", "and", "or", "xor"):
             raise ValueError(f"no reduction {operation!r}")
-        getattr(team, operation + "_reduce")(self, self if source is None else source)
+        return getattr(team, operation + "_reduce")(self, self if source is None else source, stream=stream)
+
+    # ---- other PEs' copies, for kernels
+
+    def peer(self, pe: int) -> Optional[Peer]:
+        """That PE's copy of this memory as an array that kernels read and write, or None where they do not reach it: on
+        another node, through the host, in memory of OpenCL. Local. For arrays of the heap see `remote_view`."""
+        require()
+        return peer(self, pe)
 
     # ---- the end
 
@@ -159,11 +182,13 @@ class Mapped(MappedMemory):
 
     def unmap(self) -> None:
         """End the map, of whose handles none can be used any more. Collective; a barrier on entry, which completes all
-        transfers. The memory stays its owner's. Once is enough."""
+        transfers. The memory stays its owner's. Once is enough. BufferError, before anything is done, while an array made
+        by `peer` is alive."""
         mapping = self._mapping
         if not mapping.is_mapped:
             return
         if lib.mapshmem_py_running():
+            mapping.require_unlent()
             CTX_DEFAULT._kept.complete(lib.shmumap, mapping.base)
         _forget(mapping)
 
@@ -235,7 +260,7 @@ def map(x: Any, *, writable: Optional[bool] = None, dtype: Any = None) -> Mapped
     base = lib.shmmap(buffer if kind == OPENCL else buffer[0], found.nbytes, kind)
     if not base:
         _refused(None)
-    mapping = _Mapping((found.keep, buffer), base, not (found.is_read_only or writable is False))
+    mapping = _Mapping((found.keep, buffer), base, not (found.is_read_only or writable is False), found.device)
     with _lock:
         _mappings[int(ffi.cast("uintptr_t", base))] = mapping
     return Mapped(mapping, base, found.nbytes, found.dtype)

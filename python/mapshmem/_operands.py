@@ -8,7 +8,7 @@ Arrays must be contiguous in the order of C; nothing is ever copied to make them
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -110,12 +110,14 @@ UINT64 = np.dtype(np.uint64)
 _NAMES = {
     ("i", 1): "int8", ("i", 2): "int16", ("i", 4): "int32", ("i", 8): "int64",
     ("u", 1): "uint8", ("u", 2): "uint16", ("u", 4): "uint32", ("u", 8): "uint64",
-    ("f", 4): "float", ("f", 8): "double", ("f", 16): "longdouble", ("c", 8): "complexf", ("c", 16): "complexd",
+    ("f", 2): "half", ("f", 4): "float", ("f", 8): "double", ("f", 16): "longdouble", ("c", 8): "complexf", ("c", 16): "complexd",
 }  # fmt: skip
 
 
 def type_name(dtype: Optional[np.dtype], what: str) -> str:
     """As in shmem_NAME_sum_reduce; elements in a foreign byte order have none."""
+    if dtype is not None and ("bfloat16" in (dtype.names or ()) or dtype.name == "bfloat16"):
+        return "bfloat16"
     name = _NAMES.get((dtype.kind, dtype.itemsize)) if dtype is not None and dtype.isnative else None
     if name is None:
         raise TypeError(f"{what} is not defined for elements of type {dtype}")
@@ -128,3 +130,36 @@ def typed(pattern: str, dtype: Optional[np.dtype], what: str) -> Any:
     if routine is None:
         raise TypeError(f"{what} is not defined for elements of type {dtype}")
     return routine
+
+
+class Strided(NamedTuple):
+    """Blocks of block elements, whose beginnings are dst and sst elements apart, and the bytes from the first to the last
+    on the symmetric side."""
+
+    dest: Any
+    source: Any
+    size: int
+    blocks: int
+    extent: int
+
+
+def _blocks_in(elements: int, stride: int, block: int) -> int:
+    return 0 if elements < block or stride <= 0 else (elements - block) // stride + 1
+
+
+def strided(routine: str, dest: Any, source: Any, dst: int, sst: int, block: int, count: Optional[int]) -> Strided:
+    """Operands of a routine whose name ends in put or get. count: None stands for as many as fit both."""
+    to = routine.endswith("put")
+    d, dest_bytes, dtype = symmetric(dest, True) if to else local(dest, True, None)
+    s, source_bytes, found = local(source, False, dtype) if to else symmetric(source)
+    same_type(dtype, found)
+    if dtype is None or dtype.itemsize not in (1, 2, 4, 8, 16):
+        raise TypeError(f"{routine} is not defined for elements of type {dtype}")
+    size = dtype.itemsize
+    room = [_blocks_in(nbytes // size, stride, block) for nbytes, stride in ((dest_bytes, dst), (source_bytes, sst))]
+    if count is None:
+        count = min(room)
+    if dst < block or sst < block or count < 0 or count > min(room):
+        raise ValueError(f"{routine}: {count} blocks of {block} with strides {dst} and {sst} do not fit: "
+                         f"dest has room for {room[0]}, the source for {room[1]}")
+    return Strided(d, s, size, count, ((count - 1) * (dst if to else sst) + block) * size)

@@ -4,6 +4,10 @@
 The module's functions (`mapshmem.broadcast`, ...) are the methods of `TEAM_WORLD`. Every PE of the team calls a
 collective, with the same sizes and root; dest and source are symmetric: arrays of the heap or handles of `map`. On return
 dest is complete and source may be changed. One collective of a team at a time. Errors raise Error.
+
+With stream= (see _stream.py) a collective is enqueued and the call returns, with an event for a queue; what is enqueued
+later begins when dest is complete on this PE. All members enqueue the team's collectives in the same order, and
+blocking ones of the same team come apart from them. Errors there end the job.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ from typing import Any, Optional, Tuple
 from ._native import ffi, lib
 from ._errors import NotSymmetric, fail, require
 from ._kept import end_flights
-from ._operands import same_type, symmetric, typed
+from ._operands import same_type, symmetric, type_name
+from ._stream import Events, enqueue
 
+_EXTENSIONS = ("half_", "bfloat16_")  # types that OpenSHMEM does not have
 _ALLTOALLS = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "longdouble"}
 
 
@@ -125,10 +131,14 @@ class Team:
 
     # ---- collectives
 
-    def sync(self) -> None:
+    def sync(self, *, stream: Any = None, wait_for: Events = None) -> Any:
         """Wait until all PEs of the team have come here. Completes no transfer."""
-        if status := lib.shmem_team_sync(self._ready()):
-            fail("shmem_team_sync", status)
+        self._ready()
+        return self._run("team_sync", stream, wait_for)
+
+    def barrier_on_stream(self, stream: Any, wait_for: Events = None) -> Any:
+        """`quiet_on_stream`, then `sync` of the team in the stream. Elsewhere it is `quiet` and `sync`."""
+        return enqueue("team_barrier", stream, wait_for, (self._ready(),))
 
     def _pair(self, what: str, dest: Any, source: Any, times_dest: int, times_source: int,
               n: Optional[int]) -> Tuple[Any, Any, int, Any]:
@@ -150,35 +160,48 @@ class Team:
         assert team
         return d, s, n, dtype
 
-    def _done(self, routine: str, status: int) -> None:
-        if status:
+    def _run(self, name: str, stream: Any, wait_for: Events, *arguments: Any) -> Any:
+        """Call a collective of the library, or enqueue it."""
+        if stream is not None:
+            return enqueue(name, stream, wait_for, (self._handle, *arguments))
+        if wait_for:
+            raise TypeError("only a queue has a list of events")
+        is_standard = not name.startswith(_EXTENSIONS)
+        routine = ("shmem_" if is_standard else "shmemx_") + name
+        if status := getattr(lib, routine)(self._handle, *arguments):
             fail(routine, status)
+        return None
 
-    def broadcast(self, dest: Any, source: Any, root: int = 0, n: Optional[int] = None) -> None:
+    def broadcast(self, dest: Any, source: Any, root: int = 0, n: Optional[int] = None, *, stream: Any = None,
+                  wait_for: Events = None) -> Any:
         """Copy n elements of the root's source into dest on all PEs of the team; None: all of source."""
         d, s, n, dtype = self._pair("broadcast", dest, source, 1, 1, n)
         if not 0 <= root < self.n_pes():
             raise IndexError(f"broadcast: there is no PE {root} in the team")
-        self._done("shmem_broadcastmem", lib.shmem_broadcastmem(self._handle, d, s, n * dtype.itemsize, root))
+        return self._run("broadcastmem", stream, wait_for, d, s, n * dtype.itemsize, root)
 
-    def collect(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def collect(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                wait_for: Events = None) -> Any:
         """Concatenate the sources of all PEs in dest, in the order of the PEs. n may differ from PE to PE, and dest must
         have room for the sum."""
         d, s, n, dtype = self._pair("collect", dest, source, 1, 1, n)
-        self._done("shmem_collectmem", lib.shmem_collectmem(self._handle, d, s, n * dtype.itemsize))
+        return self._run("collectmem", stream, wait_for, d, s, n * dtype.itemsize)
 
-    def fcollect(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def fcollect(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                 wait_for: Events = None) -> Any:
         """Concatenate n elements of each PE's source in dest."""
         d, s, n, dtype = self._pair("fcollect", dest, source, self.n_pes(), 1, n)
-        self._done("shmem_fcollectmem", lib.shmem_fcollectmem(self._handle, d, s, n * dtype.itemsize))
+        return self._run("fcollectmem", stream, wait_for, d, s, n * dtype.itemsize)
 
-    def alltoall(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def alltoall(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                 wait_for: Events = None) -> Any:
         """Send the i-th block of n elements of source to PE i; block i of dest comes from PE i."""
         pes = self.n_pes()
         d, s, n, dtype = self._pair("alltoall", dest, source, pes, pes, n)
-        self._done("shmem_alltoallmem", lib.shmem_alltoallmem(self._handle, d, s, n * dtype.itemsize))
+        return self._run("alltoallmem", stream, wait_for, d, s, n * dtype.itemsize)
 
-    def alltoalls(self, dest: Any, source: Any, dst: int, sst: int, n: int) -> None:
+    def alltoalls(self, dest: Any, source: Any, dst: int, sst: int, n: int, *, stream: Any = None,
+                  wait_for: Events = None) -> Any:
         """`alltoall` of n elements that lie dst elements apart in dest and sst elements apart in source."""
         if dst < 1 or sst < 1:
             raise ValueError("alltoalls: the strides begin at 1")
@@ -190,47 +213,62 @@ class Team:
         kind = _ALLTOALLS.get(dtype.itemsize)
         if kind is None:
             raise TypeError(f"alltoalls is not defined for elements of type {dtype}")
-        self._done("shmem_alltoalls", getattr(lib, f"shmem_{kind}_alltoalls")(self._handle, d, s, dst, sst, n))
+        return self._run(kind + "_alltoalls", stream, wait_for, d, s, dst, sst, n)
 
-    def _combine(self, pattern: str, what: str, dest: Any, source: Any, n: Optional[int]) -> None:
+    def _combine(self, what: str, dest: Any, source: Any, n: Optional[int], stream: Any, wait_for: Events) -> Any:
         d, s, n, dtype = self._pair(what, dest, source, 1, 1, n)
-        self._done(what, typed(pattern, dtype, what)(self._handle, d, s, n))
+        name = f"{type_name(dtype, what)}_{what}"
+        if not hasattr(lib, f"shmemx_{name}_on_stream"):  # all have both forms
+            raise TypeError(f"{what} is not defined for elements of type {dtype}")
+        return self._run(name, stream, wait_for, d, s, n)
 
-    def sum_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
-        """dest[i] is the sum of source[i] of all PEs; dest may be source. Integers, floats, complex numbers."""
-        self._combine("shmem_{}_sum_reduce", "sum_reduce", dest, source, n)
+    def sum_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
+        """dest[i] is the sum of source[i] of all PEs; dest may be source. Integers, floats (of 16 bits, too), complex
+        numbers."""
+        return self._combine("sum_reduce", dest, source, n, stream, wait_for)
 
-    def prod_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def prod_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                    wait_for: Events = None) -> Any:
         """dest[i] is the product of source[i] of all PEs. Integers, floats, complex numbers."""
-        self._combine("shmem_{}_prod_reduce", "prod_reduce", dest, source, n)
+        return self._combine("prod_reduce", dest, source, n, stream, wait_for)
 
-    def min_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
-        """dest[i] is the least source[i] of all PEs. Integers and floats."""
-        self._combine("shmem_{}_min_reduce", "min_reduce", dest, source, n)
+    def min_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
+        """dest[i] is the least source[i] of all PEs. Integers and floats, of 16 bits, too."""
+        return self._combine("min_reduce", dest, source, n, stream, wait_for)
 
-    def max_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
-        """dest[i] is the greatest source[i] of all PEs. Integers and floats."""
-        self._combine("shmem_{}_max_reduce", "max_reduce", dest, source, n)
+    def max_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
+        """dest[i] is the greatest source[i] of all PEs. Integers and floats, of 16 bits, too."""
+        return self._combine("max_reduce", dest, source, n, stream, wait_for)
 
-    def and_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def and_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
         """dest[i] is the bitwise AND of source[i] of all PEs. Integers."""
-        self._combine("shmem_{}_and_reduce", "and_reduce", dest, source, n)
+        return self._combine("and_reduce", dest, source, n, stream, wait_for)
 
-    def or_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def or_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                  wait_for: Events = None) -> Any:
         """dest[i] is the bitwise OR of source[i] of all PEs. Integers."""
-        self._combine("shmem_{}_or_reduce", "or_reduce", dest, source, n)
+        return self._combine("or_reduce", dest, source, n, stream, wait_for)
 
-    def xor_reduce(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
+    def xor_reduce(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
         """dest[i] is the bitwise XOR of source[i] of all PEs. Integers."""
-        self._combine("shmem_{}_xor_reduce", "xor_reduce", dest, source, n)
+        return self._combine("xor_reduce", dest, source, n, stream, wait_for)
 
-    def sum_inscan(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
-        """dest[i] is the sum of source[i] of the PEs up to this one. Types as sum_reduce."""
-        self._combine("shmem_{}_sum_inscan", "sum_inscan", dest, source, n)
+    def sum_inscan(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
+        """dest[i] is the sum of source[i] of the PEs up to this one. Types as sum_reduce, but
+        for floats of 16 bits."""
+        return self._combine("sum_inscan", dest, source, n, stream, wait_for)
 
-    def sum_exscan(self, dest: Any, source: Any, n: Optional[int] = None) -> None:
-        """dest[i] is the sum of source[i] of the PEs before this one. Types as sum_reduce."""
-        self._combine("shmem_{}_sum_exscan", "sum_exscan", dest, source, n)
+    def sum_exscan(self, dest: Any, source: Any, n: Optional[int] = None, *, stream: Any = None,
+                   wait_for: Events = None) -> Any:
+        """dest[i] is the sum of source[i] of the PEs before this one. Types as sum_reduce, but
+        for floats of 16 bits."""
+        return self._combine("sum_exscan", dest, source, n, stream, wait_for)
 
 
 def _member(handle: Any) -> Optional[Team]:

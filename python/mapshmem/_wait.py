@@ -9,7 +9,7 @@ cmp is one of CMP_EQ, CMP_NE, CMP_GT, CMP_GE, CMP_LT, CMP_LE, or "==", "!=", ">"
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
@@ -59,9 +59,10 @@ def test(ivar: Any, cmp: Cmp, value: int) -> bool:
     return bool(_one("test", ivar, cmp, value))
 
 
-def _status(status: Optional[Any], n: int) -> Any:
+def status_of(status: Optional[Any], n: int) -> Tuple[Any, Any]:
+    """The address of the status of n words, and what to keep until the call returns."""
     if status is None:
-        return ffi.NULL
+        return ffi.NULL, None
     ignored = np.ascontiguousarray(status, dtype=np.int32)
     if ignored.size != n:
         raise ValueError(f"status has {ignored.size} elements for {n} words")
@@ -76,7 +77,7 @@ def _set(routine: str, ivars: Any, cmp: Cmp, value: Any, status: Optional[Any], 
     call = typed("shmem_{}_" + routine + ("_vector" if vector else ""), dtype, routine)
     if n:
         _mine(routine, ptr)
-    given = _status(status, n)
+    ignored, kept_status = status_of(status, n)
     values = value
     if vector:
         kept = np.ascontiguousarray(value, dtype=dtype)
@@ -84,7 +85,9 @@ def _set(routine: str, ivars: Any, cmp: Cmp, value: Any, status: Optional[Any], 
             raise ValueError(f"{kept.size} values for {n} words")
         values = ffi.from_buffer("char[]", kept)
     places = [] if indices is None else [ffi.from_buffer("char[]", indices)]
-    return call(ptr, n, *places, given[0] if isinstance(given, tuple) else given, comparison(cmp), values)
+    done = call(ptr, n, *places, ignored, comparison(cmp), values)
+    del kept_status
+    return done
 
 
 def wait_until_all(ivars: Any, cmp: Cmp, value: Any, status: Optional[Any] = None) -> None:

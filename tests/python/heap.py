@@ -321,5 +321,18 @@ def test_prepare():
     assert not shmem.prepared(private) & shmem.MEMORY_PREPARED
 
 
+def test_floats_of_16_bits():
+    me, n = shmem.my_pe(), shmem.n_pes()
+    a, b = shmem.full(5, me + 1, np.float16), shmem.zeros(5, np.float16)
+    shmem.sum_reduce(b, a)
+    assert b.tolist() == [n * (n + 1) / 2] * 5
+    shmem.max_reduce(a, a)
+    assert a.tolist() == [n] * 5
+    with raises(TypeError, "prod_reduce is not defined for elements of type float16"):
+        shmem.prod_reduce(b, a)
+    shmem.free(a)
+    shmem.free(b)
+
+
 if __name__ == "__main__":
     main(globals())

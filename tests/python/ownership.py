@@ -9,7 +9,7 @@ import weakref
 import mapshmem as shmem
 import numpy as np
 from harness import main, raises
-from mapshmem import _context, _heap, _map, _setup, _team
+from mapshmem import _context, _heap, _map, _peer, _setup, _team
 
 try:
     import pyopencl as cl
@@ -245,6 +245,39 @@ def test_queues():
     shmem.free(heap)
 
 
+def queue_operations(heap, words, sig, pe):
+    """name: a function that enqueues an operation with the private array, of 8 elements of int64, behind an event."""
+    return {
+        "put": lambda x, gate: shmem.put_on_stream(heap, x, pe, queue, wait_for=gate),
+        "put_signal": lambda x, gate: shmem.put_signal_on_stream(heap, x, sig, 1, pe, queue, wait_for=gate),
+        "get": lambda x, gate: shmem.get_on_stream(x, heap, pe, queue, wait_for=gate),
+        "iput": lambda x, gate: shmem.iput_on_stream(heap, x, 1, 2, pe, queue, wait_for=gate),
+        "iget": lambda x, gate: shmem.iget_on_stream(x, heap, 2, 1, pe, queue, wait_for=gate),
+        "atomic_fetch": lambda x, gate: shmem.atomic_fetch_on_stream(x, words, pe, queue, wait_for=gate),
+        "atomic_fetch_inc": lambda x, gate: shmem.atomic_fetch_inc_on_stream(x, words, pe, queue, wait_for=gate),
+        "atomic_swap": lambda x, gate: shmem.atomic_swap_on_stream(x, words, 1, pe, queue, wait_for=gate),
+        "compare_swap": lambda x, gate: shmem.atomic_compare_swap_on_stream(x, words, 1, 2, pe, queue, wait_for=gate),
+        "signal_fetch": lambda x, gate: shmem.signal_fetch_on_stream(x.view("u8"), sig, queue, wait_for=gate),
+        "wait_until_any": lambda x, gate: shmem.wait_until_any_on_stream(x.view("u8"), words, ">=", 0, queue, wait_for=gate),
+    }
+
+
+def test_every_operation_of_a_queue():
+    pe = (shmem.my_pe() + 1) % shmem.n_pes()
+    with Arrays() as arrays:
+        for name, operation in queue_operations(*arrays, pe).items():
+            gate, private = cl.UserEvent(context), np.arange(8)
+            event = operation(private, [gate])
+            private = weakref.ref(private)
+            assert is_alive(private), f"{name}: gone before the queue has come to it"
+            gate.set_status(cl.command_execution_status.COMPLETE)
+            event.wait()
+            shmem.get_on_stream(np.zeros(8, np.int64), arrays[0], pe, queue).wait()  # lets go of what is complete
+            assert not is_alive(private), f"{name}: still there when the queue has passed it"
+        queue.finish()
+        shmem.barrier_all()
+
+
 def test_prepared():
     private = np.zeros(1 << 16)
     part = private[:16]
@@ -259,6 +292,36 @@ def test_prepared():
     shmem.release(again)
     del again
     assert not is_alive(alive)
+
+
+def test_peers():
+    """Arrays that lie in another PE's copy keep it. Played by memory of the CPU where kernels reach no other copy."""
+    me, n = shmem.my_pe(), shmem.n_pes()
+    heap, m = shmem.full(8, 2.5), shmem.map(buffer_of(64), dtype="f8")
+    assert m.peer((me + 1) % n) is None, "no kernel reaches memory of OpenCL"
+    with raises(shmem.InvalidPE, "there is no PE"):
+        m.peer(n)
+    made = _peer.Peer(m[2:6], heap[2:6].__array_interface__["data"][0], me)
+    m._mapping.lent.add(made)
+    assert made.__cuda_array_interface__["shape"] == (4,) and made.__dlpack_device__()[0] == 2
+    real, _peer._DL_CUDA = _peer._DL_CUDA, 1
+    try:
+        array = np.from_dlpack(made)
+    finally:
+        _peer._DL_CUDA = real
+    assert array.tolist() == [2.5] * 4 and array.ctypes.data == made.address
+    peer = weakref.ref(made)
+    del made
+    assert is_alive(peer), "the array keeps it"
+    with raises(BufferError, f"in copies of PEs [{me}]"):
+        m.unmap()
+    assert m._mapping.is_mapped
+    del array
+    assert not is_alive(peer)
+    unused = _peer.lend(m, 0, 1, 1, 0, 2, 64)
+    del unused  # a capsule that nobody has taken
+    m.unmap()
+    shmem.free(heap)
 
 
 def finalize():
