@@ -43,6 +43,8 @@ for name in cuda nvidia-ml; do
     [ -z "$found" ] || ln -sf "$found" "$work/links/lib$name.so"
 done
 export PATH=$prefix/bin:$cuda/bin:$PATH NVSHMEM_HOME=$home CUDA_HOME=$cuda
+# Without its C++ interface, which has to be linked: the perftests find MPI when they run.
+export CXXFLAGS=-DOMPI_SKIP_MPICXX
 export CPATH=$mpi:$sources/include LIBRARY_PATH=$work/links:$cuda/lib64/stubs LD_LIBRARY_PATH=$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
