@@ -20,7 +20,7 @@ extern "C" {
 #define nvshmem_sync nvshmem_team_sync
 
 /* End the whole job with this status. */
-NVSHMEMI_SHARED void nvshmem_global_exit(int status);
+void nvshmem_global_exit(int status);
 
 /* A multicast address: NULL, since there are none here. */
 void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);

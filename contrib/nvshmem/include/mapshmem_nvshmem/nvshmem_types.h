@@ -6,6 +6,7 @@
 #ifndef MAPSHMEM_NVSHMEM_TYPES_H
 #define MAPSHMEM_NVSHMEM_TYPES_H
 
+#include <assert.h> /* programs rely on it: NVSHMEM includes it, too */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,20 +32,6 @@ typedef struct CUstream_st *cudaStream_t;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUlib_st *CUlibrary;
 #endif
-
-/* Of OpenSHMEM, as NVSHMEM tells it. */
-#define NVSHMEM_MAJOR_VERSION 1
-#define NVSHMEM_MINOR_VERSION 3
-#define NVSHMEM_MAX_NAME_LEN 256
-
-/* The release of NVSHMEM whose interface this is, and what tells the two libraries apart. */
-#define NVSHMEM_OF_MAPSHMEM 1
-#define NVSHMEM_VENDOR_MAJOR_VERSION 3
-#define NVSHMEM_VENDOR_MINOR_VERSION 4
-#define NVSHMEM_VENDOR_PATCH_VERSION 5
-#define NVSHMEM_VENDOR_VERSION                                                                                         \
-    (NVSHMEM_VENDOR_MAJOR_VERSION * 10000 + NVSHMEM_VENDOR_MINOR_VERSION * 100 + NVSHMEM_VENDOR_PATCH_VERSION)
-#define NVSHMEM_VENDOR_STRING "NVSHMEM interface of MapSHMEM"
 
 /* SHMEM_THREAD_* have these numbers. */
 typedef enum {
