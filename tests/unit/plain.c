@@ -2,12 +2,13 @@
  *
  * Pages of host memory that are remembered: the table; that what other libraries map is seen, and mapped as it should
  * be; and that the answer is right when memory changes its kind, with a made-up GPU whose driver is told by the test
- * which addresses are its own and counts the questions.
+ * which addresses are its own and counts the questions. All of it a second time without a limit of the stack, where
+ * memory is mapped from low addresses up, below the program and its break.
  */
 #define _GNU_SOURCE
 #include "base/system/plain.h"
 
-#include "shmmap/region.h"
+#include "shmmap/symmetric.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@ enum { PAGE = SHMEMI_PLAIN_PAGE, TABLE = SHMEMI_PLAIN_PAGES * PAGE, GRANULE = 1 
 
 static struct {
     _Atomic uintptr_t own,
-        locked; /* the first addresses of its own memory, and of what it has page-locked; PAGE bytes */
+        locked; /* the first addresses of its own memory, and of what it has page-locked; PAGE bytes; 0: none */
     atomic_int n_questions;
 } driver;
 
@@ -40,9 +42,9 @@ static void driver_close(void)
 static enum shmemi_claim driver_claim(const void *address)
 {
     atomic_fetch_add(&driver.n_questions, 1);
-    if ((uintptr_t)address - driver.own < PAGE)
+    if (driver.own && (uintptr_t)address - driver.own < PAGE)
         return SHMEMI_CLAIM_OWN;
-    return (uintptr_t)address - driver.locked < PAGE ? SHMEMI_CLAIM_LOCKED : SHMEMI_CLAIM_NONE;
+    return driver.locked && (uintptr_t)address - driver.locked < PAGE ? SHMEMI_CLAIM_LOCKED : SHMEMI_CLAIM_NONE;
 }
 
 static void driver_adopt(struct shmemi_place *place)
@@ -326,7 +328,18 @@ static void check_taken_over(void)
     CHECK(!shmemi_is_plain(page) && !shmemi_is_plain(page + PAGE));
 }
 
-int main(void)
+/* The kernel lays out addresses when a program starts. Returns where it may not have so much stack. */
+static void run_again(char **argv)
+{
+    const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    char *again[] = {argv[0], "again", NULL};
+    if (setrlimit(RLIMIT_STACK, &unlimited))
+        return;
+    execv("/proc/self/exe", again);
+    CHECK(!"execv");
+}
+
+int main(int argc, char **argv)
 {
     remember((char *)0x7f0000000000);
     CHECK(!shmemi_is_plain((char *)0x7f0000000000)); /* not open */
@@ -342,6 +355,10 @@ int main(void)
     check_ranges();
     shmemi_memory_discover();
     CHECK(shmemi_memory_probe && !shmemi_window_open((size_t)32 * GRANULE, (size_t)4 * GRANULE, 0));
+    check_left_over(); /* also while no static data is known */
+    struct shmemi_region data = {0};
+    shmemi_static_data_find(&data.base, &data.size);
+    CHECK(data.size && !shmemi_region_add_static(&data));
     check_left_over();
     check_mapping();
     check_file();
@@ -354,5 +371,7 @@ int main(void)
     CHECK(!shmemi_is_plain(page));
     shmemi_window_close();
     check_taken_over();
+    if (argc == 1)
+        run_again(argv);
     return 0;
 }
