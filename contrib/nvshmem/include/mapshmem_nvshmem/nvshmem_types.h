@@ -11,6 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Programs take what these declare from nvshmem.h. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 /* CUDA's own types, where its headers are; without them, host code can still name a stream or a module. NVRTC has them
  * built in. */
 #ifdef __has_include
@@ -82,13 +89,12 @@ enum { /* bits of the flags of nvshmemx_init_attr */
        NVSHMEMX_INIT_WITH_UNIQUEID = 8
 };
 
+/* Bytes for sending only. They are a secret: whoever has them can become a PE. */
 typedef struct {
-    int version;
-    char internal[124];
+    char internal[128];
 } nvshmemx_uniqueid_t;
 #define NVSHMEMX_UNIQUEID_INITIALIZER                                                                                  \
     {                                                                                                                  \
-        1,                                                                                                             \
         {                                                                                                              \
             0                                                                                                          \
         }                                                                                                              \
@@ -96,7 +102,7 @@ typedef struct {
 
 typedef struct {
     int version;
-    nvshmemx_uniqueid_t *id;
+    nvshmemx_uniqueid_t *id; /* valid until the start */
     int myrank, nranks;
 } nvshmemx_uniqueid_args_t;
 #define NVSHMEMX_UNIQUEID_ARGS_INITIALIZER                                                                             \
