@@ -4,8 +4,10 @@
  * others take it; as "maker 0" a process does only that. With "-" for the file shmem_init starts it, as under torchrun.
  *
  * The PEs exchange data by puts, a get, an atomic operation and collectives, and compare them. Then ACTION: nothing, or
- * again (finalise, and start once more), kill N, exit N, global_exit N (PE N does it, the others wait for ever), stop N (PE
- * N is silent).
+ * again (finalise, and start once more), or kill N, exit N, global_exit N: PE N does it, the others wait for ever;
+ * kill_parent N: it forks a child that lives on, and is killed.
+ *
+ * by_id refusals 0 0: attributes that are refused, before and after a start, and the start that is right in spite of them.
  */
 #include <errno.h>
 #include <shmem.h>
@@ -92,6 +94,13 @@ static void exchange(void)
 
 static void end(const char *action)
 {
+    if (!strcmp(action, "kill_parent")) {
+        if (!fork()) {
+            sleep(PATIENCE_SECONDS / 4);
+            _exit(0);
+        }
+        action = "kill";
+    }
     if (!strcmp(action, "kill"))
         raise(SIGKILL);
     if (!strcmp(action, "exit"))
@@ -109,10 +118,89 @@ static int make(const char *path)
     return read(STDIN_FILENO, &byte, 1) != 0;
 }
 
+/* ---- Refusals ---------------------------------------------------------------------------------------------------- */
+
+static void refuse(const shmemx_init_attr_t *attr)
+{
+    int is_initialized_before, is_initialized, provided = -1;
+    shmem_query_initialized(&is_initialized_before);
+    CHECK(shmemx_init_attr(attr, &provided) == -EINVAL && provided == -1);
+    CHECK(strstr(shmemx_last_error(), "shmemx_init_attr: attr"));
+    shmem_query_initialized(&is_initialized);
+    CHECK(is_initialized == is_initialized_before);
+}
+
+static void refuse_numbers(shmemx_init_attr_t attr)
+{
+    static const int wrong[][2] = {{-1, 1}, {1, 1}, {0, 0}, {0, -1}, {2, 2}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        attr.pe = wrong[i][0];
+        attr.n_pes = wrong[i][1];
+        refuse(&attr);
+    }
+}
+
+static void refuse_bytes(shmemx_init_attr_t attr)
+{
+    shmemx_uniqueid_t changed;
+    attr.uniqueid = &changed;
+    memset(&changed, 0, sizeof changed);
+    refuse(&attr);
+    memset(&changed, 0xff, sizeof changed);
+    refuse(&attr);
+}
+
+static void refuse_shapes(shmemx_init_attr_t attr)
+{
+    struct {
+        shmemx_init_attr_t attr;
+        long more;
+    } later = {attr, 1};
+    later.attr.size = sizeof later;
+    refuse(&later.attr);
+    attr.size = 0;
+    refuse(&attr);
+    attr.size = sizeof attr - 1;
+    refuse(&attr);
+    attr.size = sizeof attr;
+    attr.thread_level = SHMEM_THREAD_MULTIPLE + 1;
+    refuse(&attr);
+    attr.thread_level = SHMEM_THREAD_SINGLE;
+    attr.uniqueid = NULL;
+    attr.n_pes = 1;
+    refuse(&attr);
+    refuse(NULL);
+}
+
+static int check_refusals(void)
+{
+    shmemx_uniqueid_t id, other;
+    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+    CHECK(shmemx_get_uniqueid(NULL) == -EINVAL);
+    CHECK(!shmemx_get_uniqueid(&id) && !shmemx_get_uniqueid(&other) && memcmp(&id, &other, sizeof id));
+    attr.n_pes = n_pes = 1;
+    attr.uniqueid = &id;
+    for (int i = 0; i < 2; i++) { /* before the start, and after it */
+        refuse_numbers(attr);
+        refuse_bytes(attr);
+        refuse_shapes(attr);
+        CHECK(!shmemx_init_attr(&attr, NULL));
+    }
+    attr.n_pes = 2; /* other numbers than those of the start */
+    refuse(&attr);
+    exchange();
+    shmem_finalize();
+    exchange(); /* there were two */
+    shmem_finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
         return 2;
+    if (!strcmp(argv[1], "refusals"))
+        return check_refusals();
     if (!strcmp(argv[1], "maker"))
         return make(argv[3]);
     pe = atoi(argv[1]);

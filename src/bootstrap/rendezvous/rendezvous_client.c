@@ -316,8 +316,10 @@ int shmemi_rendezvous_join(const struct shmemi_ticket *ticket)
     client.is_leaving = client.is_over = false;
     open_condition(&client.changed);
     int rc = shmemi_thread_start(&client.reader, "the thread that hears of other PEs' ends", read_frames, NULL);
-    if (!rc)
+    if (!rc) {
+        shmemi_log_abort = shmemi_rendezvous_abort; /* a PE that cannot go on tells the others */
         return shmemi_gather_open(ticket->pe, ticket->n_pes, gather);
+    }
     pthread_cond_destroy(&client.changed);
     shmemi_kept_close(fd);
     client.fd = -1;

@@ -25,7 +25,7 @@ enum {
     ANSWER_MOST_MS = 20000,
     PAUSE_MS = 20, /* after the first try of all places; each further pause is longer, up to the most */
     PAUSE_MOST_MS = 500,
-    IMPATIENT_MS = 3000, /* after which a place that must have a server, and has none, is given up */
+    IMPATIENT_MS = 2000, /* after which a place that must have a server, and has none, is given up */
 };
 
 /* A try to enter. */
@@ -157,8 +157,9 @@ static int report_failure(const struct shmemi_ticket *ticket, int rc)
     char venue[128], text[256];
     shmemi_venue_text(&ticket->venues[0], venue, sizeof venue);
     if (ticket->is_patient || shmemi_init_is_overdue()) {
-        snprintf(text, sizeof text, "; PE 0 has not let this one in at %s%s", venue,
-                 ticket->n_venues > 1 ? ", nor at the other places" : "");
+        snprintf(text, sizeof text, "; this PE was not let in at %s%s: %s", venue,
+                 ticket->n_venues > 1 ? " and the places after it" : "",
+                 rc == -ECONNREFUSED ? "PE 0 has not come" : strerror(-rc));
         return shmemi_init_is_over(text);
     }
     if (rc == -EACCES)

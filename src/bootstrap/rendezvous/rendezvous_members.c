@@ -5,6 +5,7 @@
 #include "bootstrap/rendezvous/rendezvous_server.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -110,6 +111,7 @@ static uint32_t objection_to(struct shmemi_rendezvous_server *server, const stru
     if (!server->n_pes) {
         server->members = calloc(entry->n_pes, sizeof(struct shmemi_visitor *));
         server->n_pes = server->members ? (int)entry->n_pes : 0;
+        shmemi_descriptors_reserve((size_t)server->n_pes);
     }
     if (!server->n_pes)
         return SHMEMI_END_NO_MEMORY;

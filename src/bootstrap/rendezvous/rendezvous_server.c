@@ -270,6 +270,7 @@ int shmemi_rendezvous_serve(int listener, const struct shmemi_key *key)
     struct shmemi_rendezvous_server *server = calloc(1, sizeof *server);
     int rc = -ENOMEM;
     if (server) {
+        shmemi_descriptors_reserve(STRANGERS_MAX);
         server->process = getpid();
         server->listener = listener;
         server->key = *key;
