@@ -21,6 +21,10 @@
 
 #include <shmemx_device.h>
 
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
+#include <cooperative_groups.h> /* programs rely on it: NVSHMEM includes it, too */
+#endif
+
 /* Names that only kernels have. Those of shared_calls.h are defined in the pass for the GPU, where NVSHMEMI_FOR_KERNELS is
  * set, and are plain inline functions: their declaration says the rest. NVSHMEMI_PLAYED is for tests, in which threads of the
  * CPU play a kernel. */
