@@ -21,8 +21,9 @@
 
 #include <shmemx_device.h>
 
-#if defined(__CUDACC__) && !defined(__CUDACC_RTC__)
-#include <cooperative_groups.h> /* programs rely on it: NVSHMEM includes it, too */
+/* Programs rely on it: NVSHMEM includes it, too. That of CUDA 13 refuses older standards. */
+#if defined(CUDART_VERSION) && !defined(__CUDACC_RTC__) && (__cplusplus >= 201703L || CUDART_VERSION < 13000)
+#include <cooperative_groups.h>
 #endif
 
 /* Names that only kernels have. Those of shared_calls.h are defined in the pass for the GPU, where NVSHMEMI_FOR_KERNELS is
