@@ -106,12 +106,12 @@ class Graph:
 
     def run(self, work):
         graph = self.torch.cuda.CUDAGraph()
-        before = self.torch.cuda.memory_allocated()
         with self.torch.cuda.stream(self.stream):
             graph.capture_begin(capture_error_mode="thread_local")
+            before = self.torch.cuda.memory_allocated()
             work(self.stream)
-            graph.capture_end()
             assert self.torch.cuda.memory_allocated() == before
+            graph.capture_end()
             graph.replay()
         self.torch.cuda.synchronize()
         self.graph = graph  # of which the library's launches are a part

@@ -65,7 +65,7 @@ class GpuArray:
 
     @property
     def __cuda_array_interface__(self) -> Any:
-        data = (self.address, True)
+        data = (self.address, False)  # PyTorch takes no arrays that say they are read-only
         return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "strides": None, "version": 3}
 
 
