@@ -69,6 +69,7 @@ SOURCE = r"""
 #include "checked.h"
 #include "dlpack.h"
 #include <shmemx.h>
+#include <shmemx_device.h>
 #include <stdint.h>
 
 static int mapshmem_py_check_team(shmem_team_t team)
@@ -81,7 +82,12 @@ static void mapshmem_py_pcontrol(int level)
     shmem_pcontrol(level);
 }
 
-/* Where its first element is. *contiguous: its elements follow each other in the order of C. */
+static size_t mapshmem_py_work_bytes(int n_pes, size_t nbytes)
+{
+    return SHMEMX_DEVICE_WORK_BYTES(n_pes, nbytes);
+}
+
+/* Where a tensor's first element is. *contiguous: its elements follow each other in the order of C. */
 static uintptr_t mapshmem_py_managed(void *managed, int is_versioned, int *contiguous, int *code, int *bits, int *lanes,
                                      int64_t *nelems, uint64_t *flags)
 {

@@ -30,6 +30,8 @@ typedef struct {
     size_t dest_row_pitch, dest_layer_pitch;
     size_t source_row_pitch, source_layer_pitch;
 } shmemx_box_t;
+typedef struct { ...; } shmemx_device_view_t;
+typedef struct { ...; } shmemx_device_team_t;
 typedef struct { const char *name; size_t offset; int kind; const char *type; size_t n; const char *count; } shmemx_field_t;
 typedef struct { size_t size, nobjects, nelems; uint64_t root; int has_offsets; } shmemx_deep_info_t;
 
@@ -47,6 +49,7 @@ int mapshmem_py_get(shmem_ctx_t ctx, void *dest, const void *source, size_t n, i
 int mapshmem_py_get_nbi(shmem_ctx_t ctx, void *dest, const void *source, size_t n, int pe);
 int mapshmem_py_check_team(shmem_team_t team);
 void mapshmem_py_pcontrol(int level);
+size_t mapshmem_py_work_bytes(int n_pes, size_t nbytes);
 uintptr_t mapshmem_py_managed(void *tensor, int is_versioned, int *contiguous, int *code, int *bits,
                               int *lanes, int64_t *nelems, uint64_t *flags);
 
@@ -118,6 +121,10 @@ const char *shmemx_last_error(void);
 const char *shmemx_route(const void *addr, int pe);
 int shmemx_my_device(int type);
 int shmemx_kernels_may_wait(int type);
+int shmemx_device_view(const void *symmetric, shmemx_device_view_t *view);
+int shmemx_device_team_view(shmem_team_t team, void *work, size_t nbytes, shmemx_device_team_t *view);
+int shmemx_device_sharers(void);
+int shmemx_device_spare_blocks(void);
 int shmemx_prepare(void *ptr, size_t size);
 int shmemx_release(void *ptr);
 int shmemx_prepared(const void *ptr, size_t size);

@@ -3,16 +3,19 @@
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 sys.dont_write_bytecode = True  # build_native would leave __pycache__ in the sources
 import build_native  # noqa: E402
+from device import make as make_device  # noqa: E402
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
@@ -36,6 +39,16 @@ class CheckedBuild(build_ext):
         super().run()
 
 
+class WithKernels(build_py):
+    """The calls of kernels, where clang is: MAPSHMEM_CLANG names another one, and if it is empty none are made."""
+
+    def run(self):
+        super().run()
+        clang = os.environ.get("MAPSHMEM_CLANG", "clang")
+        if shutil.which(clang) and build_native.includedir:
+            make_device.make(build_native.includedir[0], os.path.join(self.build_lib, "mapshmem", "device"), clang)
+
+
 class StableWheel(bdist_wheel):
     """cffi makes the module abi3; this says so in the name of the wheel."""
 
@@ -54,7 +67,7 @@ def version():
 
 
 def commands():
-    found = {"build_ext": CheckedBuild}
+    found = {"build_ext": CheckedBuild, "build_py": WithKernels}
     if bdist_wheel is not object:
         found["bdist_wheel"] = StableWheel
     return found

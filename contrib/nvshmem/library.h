@@ -31,7 +31,9 @@ enum { NVS_TEAMS = 32 }; /* of a PE at a time, the predefined ones included */
 void nvs_enter(const char *routine);
 /* Start MapSHMEM, if the program has not. Returns an nvshmemx_status, after a line. */
 int nvs_start_shmem(void);
-/* PEs with NVSHMEMX_INIT_WITH_MPI_COMM. */
+/* By a unique id of 128 bytes. */
+int nvs_start_with_id(const void *id, int pe, int n_pes);
+/* With NVSHMEMX_INIT_WITH_MPI_COMM. */
 int nvs_start_with_mpi(void *communicator);
 
 /* ---- settings.c -------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "driver.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,28 +31,89 @@ static int refuse(int status, const char *cause)
     return status;
 }
 
-int nvs_start_shmem(void)
+/* With an id: whatever else there is to start by does not matter. */
+static int start_shmem(const shmemx_init_attr_t *attr)
 {
-    int is_there = 0, provided;
+    int is_there = 0;
     shmem_query_initialized(&is_there);
-    if (is_there)
+    if (is_there && !attr->uniqueid)
         return NVSHMEMX_SUCCESS;
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided))
-        return refuse(NVSHMEMX_ERROR_INTERNAL, "MapSHMEM has not started");
+    if (shmemx_init_attr(attr, NULL)) /* which has said why */
+        return NVSHMEMX_ERROR_INTERNAL;
     is_shmem_ours = true;
     return NVSHMEMX_SUCCESS;
 }
 
+int nvs_start_shmem(void)
+{
+    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+    attr.thread_level = SHMEM_THREAD_MULTIPLE;
+    return start_shmem(&attr);
+}
+
+int nvs_start_with_id(const void *id, int pe, int n_pes)
+{
+    shmemx_uniqueid_t ours;
+    shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+    memcpy(&ours, id, sizeof ours);
+    attr.thread_level = SHMEM_THREAD_MULTIPLE;
+    attr.pe = pe;
+    attr.n_pes = n_pes;
+    attr.uniqueid = &ours;
+    return start_shmem(&attr);
+}
+
 static int start_with(unsigned flags, const nvshmemx_init_attr_t *attr)
 {
-    const unsigned ways = NVSHMEMX_INIT_WITH_MPI_COMM | NVSHMEMX_INIT_WITH_SHMEM;
-    if (flags & NVSHMEMX_INIT_THREAD_PES)
+    const nvshmemx_uniqueid_args_t *args = attr ? &attr->args.uid_args : NULL;
+    switch (flags) {
+    case NVSHMEMX_INIT_WITH_MPI_COMM:
+        if (!attr || !attr->mpi_comm)
+            return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "NVSHMEMX_INIT_WITH_MPI_COMM, but mpi_comm of attr is NULL");
+        return nvs_start_with_mpi(attr->mpi_comm);
+    case NVSHMEMX_INIT_WITH_UNIQUEID:
+        if (!args || !args->id)
+            return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "NVSHMEMX_INIT_WITH_UNIQUEID, but attr has no id");
+        return nvs_start_with_id(args->id, args->myrank, args->nranks);
+    case NVSHMEMX_INIT_WITH_SHMEM:
+    case 0:
+        return nvs_start_shmem();
+    case NVSHMEMX_INIT_THREAD_PES:
         return refuse(NVSHMEMX_ERROR_NOT_SUPPORTED, "NVSHMEMX_INIT_THREAD_PES: a PE is a process here");
-    if (flags & ~ways || (flags & ways) == ways)
+    default:
         return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "the flags ask for several ways to start, or for an unknown one");
-    if (flags == NVSHMEMX_INIT_WITH_MPI_COMM && (!attr || !attr->mpi_comm))
-        return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "NVSHMEMX_INIT_WITH_MPI_COMM, but mpi_comm of attr is NULL");
-    return flags == NVSHMEMX_INIT_WITH_MPI_COMM ? nvs_start_with_mpi(attr->mpi_comm) : nvs_start_shmem();
+    }
+}
+
+NVS_EXPORT int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
+{
+    shmemx_uniqueid_t ours;
+    static_assert(sizeof ours == sizeof *uniqueid, "an id is carried as it is");
+    if (!uniqueid)
+        return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "nvshmemx_get_uniqueid: NULL");
+    if (nvs_settings_read() || shmemx_get_uniqueid(&ours)) /* which have said why */
+        return NVSHMEMX_ERROR_INTERNAL;
+    memcpy(uniqueid, &ours, sizeof ours);
+    return NVSHMEMX_SUCCESS;
+}
+
+NVS_EXPORT int nvshmemx_set_attr_uniqueid_args(int myrank, int nranks, const nvshmemx_uniqueid_t *uniqueid,
+                                               nvshmemx_init_attr_t *attr)
+{
+    if (!uniqueid || !attr || nranks < 1 || myrank < 0 || myrank >= nranks)
+        return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "nvshmemx_set_attr_uniqueid_args: NULL, or no such rank");
+    attr->args.uid_args.id = (nvshmemx_uniqueid_t *)uniqueid;
+    attr->args.uid_args.myrank = myrank;
+    attr->args.uid_args.nranks = nranks;
+    return NVSHMEMX_SUCCESS;
+}
+
+NVS_EXPORT int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *attr)
+{
+    if (!mpi_comm || !attr)
+        return refuse(NVSHMEMX_ERROR_INVALID_VALUE, "nvshmemx_set_attr_mpi_comm_args: NULL");
+    attr->mpi_comm = mpi_comm;
+    return NVSHMEMX_SUCCESS;
 }
 
 static int start_first(unsigned flags, const nvshmemx_init_attr_t *attr)

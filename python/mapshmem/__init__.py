@@ -29,6 +29,7 @@ from ._context import (
     ctx_create,
 )
 from ._deep import DEEP_HEADER, DeepType, deep_info, deep_size, get_deep, get_deep_new, put_deep
+from ._kernels._device_view import DeviceView, GpuArray, device_sharers, device_spare_blocks, device_view, device_work_bytes
 from ._errors import Error, InvalidPE, MapError, NotInitialized, NotSymmetric
 from ._heap import (
     MALLOC_ATOMICS_REMOTE,
@@ -53,7 +54,7 @@ from ._heap import (
     zeros_like,
 )
 from ._map import CUDA, OPENCL, Mapped, kernels_may_wait, map, my_device
-from ._peer import Peer
+from ._kernels._peer import Peer
 from ._setup import (
     THREAD_FUNNELED,
     THREAD_MULTIPLE,

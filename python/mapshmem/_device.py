@@ -123,11 +123,12 @@ def dl_type(dtype: np.dtype) -> Tuple[int, int]:
 
 def _capsule(x: Any) -> Any:
     """Asks for the newest form, which tells whether the array is read-only; older libraries do not know the argument. Only
-    the address is wanted: no stream has to wait for another one (-1), which streams that are captured could not."""
+    the address is wanted: no stream of PyTorch has to wait for another one (-1), which streams that are captured could not."""
+    streams = {"stream": -1} if type(x).__module__.startswith("torch") else {}
     try:
-        return x.__dlpack__(stream=-1, max_version=(1, 1), copy=False)
+        return x.__dlpack__(max_version=(1, 1), copy=False, **streams)
     except TypeError:
-        return x.__dlpack__()
+        return x.__dlpack__(**streams)
 
 
 _name_of = ctypes.pythonapi.PyCapsule_GetName

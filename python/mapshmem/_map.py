@@ -14,9 +14,10 @@ from ._native import ffi, lib
 from ._box import Box
 from ._context import CTX_DEFAULT, SIGNAL_SET, Context
 from ._device import CUDA, OPENCL, DeviceArray, device_array
+from ._kernels._device_view import DeviceView, GpuArray, device_view
 from ._errors import MapError, last_line, require
 from ._operands import MappedMemory
-from ._peer import Peer, peer
+from ._kernels._peer import Peer, peer
 from ._quick import State
 from ._stream import get_on_stream, put_on_stream, put_signal_on_stream
 from ._team import TEAM_WORLD, Team
@@ -29,13 +30,14 @@ class _Mapping(State):
 
     lent: other PEs' copies that arrays of this process lie in."""
 
-    __slots__ = ("keep", "base", "device", "lent")
+    __slots__ = ("keep", "base", "device", "lent", "view")
 
     def __init__(self, keep: Any, base: Any, is_writable: bool, device: int) -> None:
         self.keep = keep
         self.base = base
         self.device = device
         self.lent: WeakSet[Peer] = WeakSet()
+        self.view: Optional[DeviceView] = None
         self.is_mapped = True
         self.is_writable = is_writable
 
@@ -172,6 +174,20 @@ class Mapped(MappedMemory):
         require()
         return peer(self, pe)
 
+    def peers(self) -> GpuArray:
+        """The addresses of this memory in the copies of all PEs, as kernels of this PE reach them, as uint64 in memory of
+        the GPU; 0 for PEs whose copy they do not reach. Local; valid until `unmap`."""
+        require()
+        there = [lib.shmem_ptr(self._ptr, pe) for pe in range(lib.shmem_n_pes())]
+        return GpuArray(np.array([int(ffi.cast("uintptr_t", ptr)) for ptr in there], np.uint64), self._mapping)
+
+    def device_view(self) -> DeviceView:
+        """What kernels need to communicate on this memory with the calls of shmemx_device.h. Local. Once for an object."""
+        mapping = self._mapping
+        if mapping.view is None:
+            mapping.view = device_view(self)
+        return mapping.view
+
     # ---- the end
 
     def route(self, pe: int) -> Optional[str]:
@@ -202,7 +218,7 @@ class Mapped(MappedMemory):
 
 def _forget(mapping: _Mapping) -> None:
     mapping.is_mapped = mapping.is_writable = False
-    mapping.keep = None
+    mapping.keep = mapping.view = None
     with _lock:
         _mappings.pop(int(ffi.cast("uintptr_t", mapping.base)), None)
 

@@ -116,9 +116,9 @@ _NAMES = {
 
 def type_name(dtype: Optional[np.dtype], what: str) -> str:
     """As in shmem_NAME_sum_reduce; elements in a foreign byte order have none."""
-    if dtype is not None and ("bfloat16" in (dtype.names or ()) or dtype.name == "bfloat16"):
-        return "bfloat16"
     name = _NAMES.get((dtype.kind, dtype.itemsize)) if dtype is not None and dtype.isnative else None
+    if name is None and dtype is not None and "bfloat16" in (dtype.names or (dtype.name,)):
+        return "bfloat16"
     if name is None:
         raise TypeError(f"{what} is not defined for elements of type {dtype}")
     return name

@@ -17,6 +17,7 @@ does not find end the job.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, List, Optional, Tuple
 
 import numpy as np
@@ -29,17 +30,19 @@ from ._wait import Cmp, comparison
 
 Events = Optional[List[Any]]
 _DEFAULT = lib.SHMEM_CTX_DEFAULT
+_STREAM = ffi.typeof("shmemx_stream_t")
 
 
 def cuda_handle(stream: Any) -> int:
     """The cudaStream_t of a stream of any library."""
+    found = getattr(stream, "cuda_stream", None)  # PyTorch: first, since such calls are many and short
+    if found is not None:
+        return int(found)
     if isinstance(stream, (int, np.integer)):
         return int(stream)
     if hasattr(stream, "__cuda_stream__"):
         protocol = stream.__cuda_stream__
         return int((protocol() if callable(protocol) else protocol)[1])
-    if hasattr(stream, "cuda_stream"):  # PyTorch
-        return int(stream.cuda_stream)
     if hasattr(stream, "ptr"):  # CuPy
         return int(stream.ptr)
     handle = getattr(stream, "handle", None)  # Numba
@@ -48,8 +51,18 @@ def cuda_handle(stream: Any) -> int:
     raise TypeError(f"{type(stream).__name__} is no CUDA stream and no OpenCL queue")
 
 
+@lru_cache(maxsize=None)
+def _is_queue_type(kind: type) -> bool:
+    return kind.__module__.startswith("pyopencl")
+
+
 def _is_queue(stream: Any) -> bool:
-    return type(stream).__module__.startswith("pyopencl")
+    return _is_queue_type(type(stream))
+
+
+@lru_cache(maxsize=None)
+def _on_stream(name: str) -> Any:
+    return getattr(lib, f"shmemx_{name}_on_stream")
 
 
 def enqueue(name: str, stream: Any, wait_for: Events, arguments: Tuple[Any, ...], operand: Any = None) -> Any:
@@ -68,13 +81,16 @@ def enqueue(name: str, stream: Any, wait_for: Events, arguments: Tuple[Any, ...]
         return event
     if wait_for:
         raise TypeError("a CUDA stream has no list of events")
-    getattr(lib, f"shmemx_{name}_on_stream")(*arguments, ffi.cast("shmemx_stream_t", cuda_handle(stream)))
+    _on_stream(name)(*arguments, ffi.cast(_STREAM, cuda_handle(stream)))
     return None
+
+
+_COPIED = (int, float, complex, np.generic, list, tuple)
 
 
 def require_array(what: str, near: Any, stream: Any) -> None:
     """Raise unless the program keeps the memory of an operand on the local side, or the package does."""
-    if isinstance(near, (int, float, complex, np.generic, list, tuple)) and not _is_queue(stream):
+    if isinstance(near, _COPIED) and not _is_queue(stream):
         raise TypeError(f"{what}: a stream needs an array, which the program keeps until the stream has passed, not "
                         f"{type(near).__name__}")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 from ._native import ffi, lib
+from ._kernels._device_view import DeviceView, team_view
 from ._errors import NotSymmetric, fail, require
 from ._kept import end_flights
 from ._operands import same_type, symmetric, type_name
@@ -119,6 +120,11 @@ class Team:
 
         self._ready()
         return create(self, options)
+
+    def device_view(self, work: Any) -> DeviceView:
+        """The team as kernels use it. work: symmetric memory, the same on all members and 0 before its first use, that
+        serves this team alone: `device_work_bytes` at least, aligned to 16. Local; it ends with the team."""
+        return team_view(self, work)
 
     def destroy(self) -> None:
         """End the team and its contexts. Collective over the team. Not for TEAM_WORLD and TEAM_SHARED."""

@@ -32,6 +32,7 @@ struct race_component {
     uint8_t kind;
     uint16_t thread; /* the component of the thread whose time is used */
     uint16_t slot;   /* of a thread: its number among all threads */
+    uint16_t owner;  /* of a thread: the component of the system's thread that it runs in */
     uint16_t lane, target;
 };
 

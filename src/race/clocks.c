@@ -37,22 +37,76 @@ static unsigned take_components(unsigned n)
     return first;
 }
 
-static struct race_thread *enter_thread(const struct race_clock *born)
+/* Give a thread a component, and a clock that knows nothing. owner: the component of the system's thread that it runs in;
+ * 0: its own. */
+static void begin_thread(struct race_thread *thread, uint16_t owner)
 {
-    struct race_thread *thread = calloc(1, sizeof *thread);
     uint32_t *time = calloc(RACE_COMPONENTS_MAX, sizeof *time);
     unsigned slot = atomic_fetch_add(&race_area->n_threads, 1);
-    if (!thread || !time || slot >= RACE_THREADS_MAX)
+    if (!time || slot >= RACE_THREADS_MAX)
         race_fatal(slot < RACE_THREADS_MAX ? "out of memory for a thread's clock" : "too many threads for --race");
     thread->component = (uint16_t)take_components(1);
     thread->time = time;
     thread->now = time[thread->component] = 1;
-    race_area->component[thread->component] = (struct race_component){
-        .kind = RACE_THREAD, .thread = thread->component, .slot = (uint16_t)slot, .target = (uint16_t)race.pe};
+    thread->kept = 0;
+    thread->lane = NULL;
+    race_area->component[thread->component] = (struct race_component){.kind = RACE_THREAD,
+                                                                      .thread = thread->component,
+                                                                      .owner = owner ? owner : thread->component,
+                                                                      .slot = (uint16_t)slot,
+                                                                      .target = (uint16_t)race.pe};
+}
+
+static struct race_thread *enter_thread(const struct race_clock *born)
+{
+    struct race_thread *thread = calloc(1, sizeof *thread);
+    if (!thread)
+        race_fatal("out of memory for a thread");
+    begin_thread(thread, 0);
     if (born)
-        join(time, born->time, born->n);
+        join(thread->time, born->time, born->n);
     race_private_enter_thread();
     return thread;
+}
+
+/* Strands that are over serve again; those of a thread stay with it. */
+void race_strand_begin(struct race_thread *thread, const struct race_clock *known, struct race_strand *saved)
+{
+    const uint16_t owner = race_area->component[thread->component].owner;
+    saved->thread = *thread;
+    thread->n_strands++;
+    if (thread->spare) {
+        struct race_thread *spare = thread->spare;
+        *thread = (struct race_thread){.component = spare->component,
+                                       .now = spare->now,
+                                       .time = spare->time,
+                                       .lane = spare->lane,
+                                       .inside = thread->inside,
+                                       .n_strands = thread->n_strands,
+                                       .frame = thread->frame,
+                                       .spare = spare->spare};
+        memset(thread->time, 0, n_components() * sizeof thread->time[0]);
+        free(spare);
+    } else {
+        begin_thread(thread, owner);
+        thread->now = 0;
+    }
+    if (known)
+        join(thread->time, known->time, known->n);
+    raise_to(&thread->time[thread->component], thread->now);
+    race_advance(thread);
+}
+
+void race_strand_end(struct race_thread *thread, const struct race_strand *saved)
+{
+    struct race_thread *over = malloc(sizeof *over);
+    struct race_thread *spares = thread->spare;
+    if (over)
+        *over = *thread;
+    *thread = saved->thread;
+    thread->spare = over ? over : spares;
+    if (over)
+        over->spare = spares;
 }
 
 void race_thread_begins(const struct race_clock *born)

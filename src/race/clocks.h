@@ -16,6 +16,15 @@ struct race_clock {
 /* What the calling thread knows when it is first seen. The clock stays. */
 void race_thread_begins(const struct race_clock *born);
 
+/* A piece of the program that runs in a thread but is not ordered with what the thread has done before, such as a task or
+ * a section of OpenMP: until race_strand_end the thread is another one, which knows what the clock says. The state of the
+ * thread is kept in saved. */
+struct race_strand {
+    struct race_thread thread;
+};
+void race_strand_begin(struct race_thread *thread, const struct race_clock *known, struct race_strand *saved);
+void race_strand_end(struct race_thread *thread, const struct race_strand *saved);
+
 /* A copy of what a thread knows now, after which its time goes on. NULL for no thread, or without memory. */
 struct race_clock *race_publish(struct race_thread *thread);
 /* Join what the thread knows to a clock of RACE_COMPONENTS_MAX times, or that of a clock to what it knows. Its time goes

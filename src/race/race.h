@@ -54,6 +54,9 @@ struct race_thread {
     uint32_t *time;         /* its clock: RACE_COMPONENTS_MAX times */
     unsigned inside;        /* calls of the library that have not returned: what they do is not the program's */
     struct race_lane *lane; /* the one used last */
+    unsigned n_strands;     /* that are under way in it, one inside of the other (clocks.h) */
+    uintptr_t frame;        /* the stack below is that of the strands */
+    struct race_thread *spare;
 };
 
 /* What a thread has issued on a context, for the whole job; lives in the area. */
@@ -71,7 +74,8 @@ struct race_access {
     uint16_t pe; /* whose memory */
     race_time when;
     uint8_t flags;
-    uint16_t routine; /* 0: a load or store of the program */
+    bool is_own_frame; /* memory of the stack that only strands of one thread use */
+    uint16_t routine;  /* 0: a load or store of the program */
     uintptr_t pc;
 };
 

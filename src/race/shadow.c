@@ -52,9 +52,18 @@ static int pe_of(uint64_t key)
     return component->kind == RACE_THREAD ? component->target : race_area->lane[component->lane].pe;
 }
 
+/* Strands that run in one thread share its stack. */
+static bool is_of_thread(const struct race_access *access, uint64_t key)
+{
+    const struct race_component *other = &race_area->component[(uint16_t)(key >> 16)];
+    return other->kind == RACE_THREAD && other->owner == race_area->component[access->component].owner;
+}
+
 /* Loads and stores of one PE's threads are not our business, but that of the compiler's sanitizer. */
 static bool is_of_interest(const struct check *check, uint64_t key, uint64_t place)
 {
+    if (check->access->is_own_frame && is_of_thread(check->access, key))
+        return false;
     return check->access->routine || (place & ~has_spilled) >> RACE_ROUTINE_SHIFT || pe_of(key) != race.pe;
 }
 

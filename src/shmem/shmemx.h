@@ -9,7 +9,7 @@
 #ifndef SHMEMX_H
 #define SHMEMX_H
 
-#include <shmem.h>
+#include "shmem.h" /* that of this folder: Open MPI has one, too */
 
 #ifdef __cplusplus
 extern "C" {

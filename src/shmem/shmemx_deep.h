@@ -19,7 +19,7 @@
 #ifndef SHMEMX_DEEP_H
 #define SHMEMX_DEEP_H
 
-#include <shmem.h>
+#include "shmem.h"
 #include <stddef.h>
 #include <stdint.h>
 

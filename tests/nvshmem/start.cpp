@@ -22,11 +22,27 @@ static int with_mpi(const char *way)
         communicator = MPI_COMM_SELF;
     if (!strcmp(way, "mpi-turned"))
         MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &communicator);
-    attr.mpi_comm = &communicator;
-    if (nvshmemx_init_attr(NVSHMEMX_INIT_WITH_MPI_COMM, &attr))
+    MPI_Comm_rank(communicator, &rank);
+    nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+    int size, status = 0;
+    MPI_Comm_size(communicator, &size);
+    if (!strcmp(way, "mpi-id")) {
+        status = rank == 0 && nvshmemx_get_uniqueid(&id);
+        MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, communicator);
+        status |= nvshmemx_set_attr_uniqueid_args(rank, size, &id, &attr);
+        status |= nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr);
+    } else {
+        attr.mpi_comm = &communicator;
+        status = nvshmemx_init_attr(NVSHMEMX_INIT_WITH_MPI_COMM, &attr);
+    }
+    if (status)
         return 2;
-    EXPECT(nvshmem_my_pe() == rank);
-    const int status = finish();
+    EXPECT(nvshmem_my_pe() == rank && nvshmem_n_pes() == size);
+    int *word = static_cast<int *>(nvshmem_malloc(sizeof(int)));
+    nvshmem_int_p(word, rank, (rank + 1) % size);
+    nvshmem_barrier_all();
+    EXPECT(*word == (rank + size - 1) % size);
+    status = finish();
     MPI_Finalize();
     return status;
 }
@@ -95,6 +111,8 @@ int main(int argc, char **argv)
         return refused(NVSHMEMX_INIT_THREAD_PES);
     if (!strcmp(way, "no-communicator"))
         return refused(NVSHMEMX_INIT_WITH_MPI_COMM);
+    if (!strcmp(way, "no-id"))
+        return refused(NVSHMEMX_INIT_WITH_UNIQUEID);
     if (!strcmp(way, "two-ways"))
         return refused(NVSHMEMX_INIT_WITH_MPI_COMM | NVSHMEMX_INIT_WITH_SHMEM);
     if (!strcmp(way, "levels"))

@@ -9,7 +9,8 @@ import weakref
 import mapshmem as shmem
 import numpy as np
 from harness import main, raises
-from mapshmem import _context, _heap, _map, _peer, _setup, _team
+from mapshmem import _context, _heap, _map, _setup, _team
+from mapshmem._kernels import _peer
 
 try:
     import pyopencl as cl

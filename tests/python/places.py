@@ -2,7 +2,7 @@
 """Where the tests of streams run: memory of a device that is mapped, and streams of several libraries, live and captured.
 
 A place has areas of raw bytes that are mapped on every PE, of which a test takes parts of any type, and run(), which
-enqueues what it is given in a stream and waits. In a graph the work is done twice: areas are set before each run."""
+enqueues what it is given in a stream and waits."""
 
 import contextlib
 
@@ -13,9 +13,7 @@ AREA = 1 << 16
 
 
 class Place:
-    """areas: handles. names of streams: streams()."""
-
-    allows = staticmethod(lambda dtype: True)  # may elements of this type take part in collectives?
+    """areas: handles."""
 
     def part(self, area, dtype, n, first=0):
         return self.areas[area].view(dtype)[first : first + n]
@@ -108,11 +106,12 @@ class Graph:
 
     def run(self, work):
         graph = self.torch.cuda.CUDAGraph()
-        before = self.torch.cuda.memory_allocated()
-        with self.torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"):
-            work(self.stream)
-        assert self.torch.cuda.memory_allocated() == before
         with self.torch.cuda.stream(self.stream):
+            graph.capture_begin(capture_error_mode="thread_local")
+            before = self.torch.cuda.memory_allocated()
+            work(self.stream)
+            assert self.torch.cuda.memory_allocated() == before
+            graph.capture_end()
             graph.replay()
         self.torch.cuda.synchronize()
         self.graph = graph  # of which the library's launches are a part

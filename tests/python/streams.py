@@ -37,9 +37,13 @@ def values(pe, dtype, n=N):
     return ((np.arange(n) + 3 * pe) % 5 + 1).astype(dtype)
 
 
-def each_stream():
+def each_stream(team=shmem.TEAM_WORLD):
+    """A thread of the library takes part in what a team of one member does, so that cannot be captured. All PEs do the
+    same, whichever team they are in."""
+    smallest = shmem.n_pes() if team == shmem.TEAM_WORLD else shmem.n_pes() // 2
     for name, stream in place.streams():
-        yield name, stream
+        if smallest > 1 or not is_captured(stream):
+            yield name, stream
         shmem.barrier_all()
 
 
@@ -78,11 +82,10 @@ REDUCTIONS = {
 def test_reductions():
     setup()
     for team in teams():
-        all_values = [members(team), {}]
-        for name, stream in each_stream():
+        for name, stream in each_stream(team):
             for operation, (combine, types) in REDUCTIONS.items():
                 for dtype in types:
-                    parts = [values(pe, dtype) for pe in all_values[0]]
+                    parts = [values(pe, dtype) for pe in members(team)]
                     expected = parts[0]
                     for part in parts[1:]:
                         expected = combine(expected, part).astype(dtype)
@@ -129,7 +132,7 @@ def test_moves():
     for team in teams():
         pes = members(team)
         rank = pes.index(shmem.my_pe())
-        for name, stream in each_stream():
+        for name, stream in each_stream(team):
             for dtype in ("u1", "f2", "f4", "f8", "c16"):
                 k = len(pes)
                 wide = [values(pe, dtype, N * k) for pe in pes]
@@ -158,7 +161,7 @@ def test_sync():
         pes = members(team)
         right = pes[(pes.index(me) + 1) % len(pes)]
         left = pes[(pes.index(me) - 1) % len(pes)]
-        for name, stream in each_stream():
+        for name, stream in each_stream(team):
             place.write(SOURCE, values(me, "f8"))
             d, s = place.part(DEST, "f8", N), place.part(SOURCE, "f8", N)
 

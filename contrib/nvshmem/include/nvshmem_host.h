@@ -20,7 +20,7 @@ extern "C" {
 #define nvshmem_sync nvshmem_team_sync
 
 /* End the whole job with this status. */
-NVSHMEMI_SHARED void nvshmem_global_exit(int status);
+void nvshmem_global_exit(int status);
 
 /* A multicast address: NULL, since there are none here. */
 void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
@@ -49,7 +49,8 @@ int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr);
 void nvshmemx_hostlib_finalize(void);
 int nvshmemx_init_status(void); /* one of nvshmemx_init_status_t */
 
-/* Any process may make an id; it reaches the others by the program's own means. Local. */
+/* Any process may make an id, which serves one start; it reaches the others by the program's own means, and the process has to
+ * live as long as the job (shmemx_get_uniqueid). Local. */
 int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid);
 int nvshmemx_set_attr_uniqueid_args(int myrank, int nranks, const nvshmemx_uniqueid_t *uniqueid,
                                     nvshmemx_init_attr_t *attr);

@@ -19,20 +19,32 @@ struct team {
     char end, tasks, barrier[2], ordered;
 };
 
-static _Thread_local struct team *team_here;
-static _Thread_local unsigned n_barriers;
+/* Where a thread is: its team, the barriers that it has passed there, and the section that it carries out. Sections that
+ * one thread carries out are not ordered: each is a strand that begins with what the thread knew before the first. */
+static _Thread_local struct where {
+    struct team *team;
+    unsigned n_barriers;
+    struct race_clock *before_sections;
+    bool in_section;
+    struct race_strand saved;
+    char sections;
+} here;
 
 static void run_team(void *argument)
 {
-    struct team *team = argument, *outer = team_here;
-    const unsigned outer_barriers = n_barriers;
-    team_here = team;
-    n_barriers = 0;
-    race_learn(race_this_thread(), team->born);
+    struct team *team = argument;
+    struct race_thread *thread = race_this_thread();
+    const struct where outer = here;
+    const uintptr_t outer_frame = thread ? thread->frame : 0;
+    here = (struct where){.team = team};
+    race_learn(thread, team->born);
+    if (thread)
+        thread->frame = (uintptr_t)__builtin_frame_address(0);
     team->function(team->data);
     race_sync_release((uintptr_t)&team->end);
-    team_here = outer;
-    n_barriers = outer_barriers;
+    if (thread)
+        thread->frame = outer_frame;
+    here = outer;
 }
 
 static struct team *begin_team(void (*function)(void *), void *data)
@@ -124,10 +136,10 @@ WRAPPER void GOMP_parallel_sections(void (*function)(void *), void *data, unsign
 
 static uintptr_t begin_barrier(void)
 {
-    struct team *team = team_here;
+    struct team *team = here.team;
     if (!team)
         return 0;
-    const uintptr_t object = (uintptr_t)&team->barrier[n_barriers++ % 2];
+    const uintptr_t object = (uintptr_t)&team->barrier[here.n_barriers++ % 2];
     race_sync_release(object);
     return object;
 }
@@ -137,7 +149,7 @@ static void end_barrier(uintptr_t object)
     if (!object)
         return;
     race_sync_acquire(object);
-    race_sync_acquire((uintptr_t)&team_here->tasks);
+    race_sync_acquire((uintptr_t)&here.team->tasks);
 }
 
 #define BARRIER(NAME)                                                                                                  \
@@ -153,6 +165,54 @@ static void end_barrier(uintptr_t object)
 BARRIER(GOMP_barrier)
 BARRIER(GOMP_loop_end)
 BARRIER(GOMP_sections_end)
+
+/* ---- sections ------------------------------------------------------------------------------------------------------ */
+
+static void leave_section(void)
+{
+    struct race_thread *thread = here.in_section ? race_this_thread() : NULL;
+    if (thread) {
+        race_sync_release((uintptr_t)&here.sections);
+        race_strand_end(thread, &here.saved);
+    }
+    here.in_section = false;
+}
+
+/* number: the section that follows; 0: there is none. */
+static unsigned enter_section(unsigned number)
+{
+    struct race_thread *thread = race_this_thread();
+    if (thread && number && !here.before_sections)
+        here.before_sections = race_publish(thread);
+    if (thread && number) {
+        race_strand_begin(thread, here.before_sections, &here.saved);
+        here.in_section = true;
+    } else if (here.before_sections) {
+        race_sync_acquire((uintptr_t)&here.sections);
+        free(here.before_sections);
+        here.before_sections = NULL;
+    }
+    return number;
+}
+
+WRAPPER unsigned GOMP_sections_start(unsigned count);
+WRAPPER unsigned GOMP_sections_start(unsigned count)
+{
+    static unsigned (*next)(unsigned);
+    next = next ? next : race_next("GOMP_sections_start");
+    return enter_section(next(count));
+}
+
+WRAPPER unsigned GOMP_sections_next(void);
+WRAPPER unsigned GOMP_sections_next(void)
+{
+    static unsigned (*next)(void);
+    next = next ? next : race_next("GOMP_sections_next");
+    leave_section();
+    return enter_section(next());
+}
+
+/* ---- locks, ordered, the end of tasks ------------------------------------------------------------------------------ */
 
 /* Those that begin something which others have ended, and end it for others. */
 #define ENTERS(NAME, OBJECT)                                                                                           \
@@ -180,10 +240,10 @@ ENTERS(GOMP_critical_start, &critical)
 EXITS(GOMP_critical_end, &critical)
 ENTERS(GOMP_atomic_start, &atomic)
 EXITS(GOMP_atomic_end, &atomic)
-ENTERS(GOMP_ordered_start, team_here ? &team_here->ordered : &critical)
-EXITS(GOMP_ordered_end, team_here ? &team_here->ordered : &critical)
-ENTERS(GOMP_taskwait, team_here ? &team_here->tasks : &critical)
-ENTERS(GOMP_taskgroup_end, team_here ? &team_here->tasks : &critical)
+ENTERS(GOMP_ordered_start, here.team ? &here.team->ordered : &critical)
+EXITS(GOMP_ordered_end, here.team ? &here.team->ordered : &critical)
+ENTERS(GOMP_taskwait, here.team ? &here.team->tasks : &critical)
+ENTERS(GOMP_taskgroup_end, here.team ? &here.team->tasks : &critical)
 
 #define LOCK_OF(NAME, TAKE, AFTER, BEFORE)                                                                             \
     WRAPPER void NAME(void *object);                                                                                   \
@@ -217,16 +277,20 @@ struct task {
     void *source;
 };
 
+/* A task is not ordered with what its thread has done before: it is a strand. */
 static void run_task(void *argument)
 {
     struct task *task = argument;
-    struct team *outer = team_here;
-    team_here = task->team;
-    race_learn(race_this_thread(), task->born);
+    struct race_thread *thread = race_this_thread();
+    struct race_strand saved;
+    if (!thread) {
+        task->function((char *)argument + task->offset);
+        return;
+    }
+    race_strand_begin(thread, task->born, &saved);
     task->function((char *)argument + task->offset);
-    if (task->team)
-        race_sync_release((uintptr_t)&task->team->tasks);
-    team_here = outer;
+    race_sync_release(task->team ? (uintptr_t)&task->team->tasks : (uintptr_t)&critical);
+    race_strand_end(thread, &saved);
 }
 
 static void copy_task(void *to, void *from)
@@ -254,7 +318,7 @@ WRAPPER void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *
         return;
     }
     struct task *task = (struct task *)block;
-    *task = (struct task){function, copy, race_publish(thread), team_here, offset, data};
+    *task = (struct task){function, copy, race_publish(thread), here.team, offset, data};
     if (!copy && size)
         memcpy(block + offset, data, (size_t)size);
     if (alignment < (long)_Alignof(struct task))

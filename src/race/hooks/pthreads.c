@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WRAPPER __attribute__((visibility("default")))
 
@@ -19,6 +20,7 @@ struct start {
     void *(*function)(void *);
     void *argument;
     struct race_clock *born;
+    bool is_program; /* not a thread by which a library works for itself: that is entered when it touches something */
 };
 
 static struct ended {
@@ -48,10 +50,27 @@ static void *run_thread(void *argument)
     void *result;
     free(argument);
     race_thread_begins(start.born);
+    if (start.is_program)
+        (void)race_this_thread();
     pthread_cleanup_push(leave_clock, NULL);
     result = start.function(start.argument);
     pthread_cleanup_pop(1);
     return result;
+}
+
+/* Whether a thread runs the program's code: its function is the program's, or that of a library whose threads do. */
+static bool runs_program(void *(*function)(void *))
+{
+    static const char *const names[] = {"libgomp", "libomp", "libstdc++", "libc++"};
+    Dl_info info;
+    if ((uintptr_t)function - race.program_base < race.program_size)
+        return true;
+    if (!dladdr((void *)function, &info) || !info.dli_fname)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strstr(info.dli_fname, names[i]))
+            return true;
+    return false;
 }
 
 WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
@@ -63,7 +82,7 @@ WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, 
     struct start *start = parent ? malloc(sizeof *start) : NULL;
     if (!start)
         return next(thread, attributes, function, argument);
-    *start = (struct start){function, argument, race_publish(parent)};
+    *start = (struct start){function, argument, race_publish(parent), runs_program(function)};
     int rc = next(thread, attributes, run_thread, start);
     if (rc)
         free(start);

@@ -29,10 +29,11 @@ static uintptr_t pc_of(const struct side *side)
 static int thread_number(const struct race_component *thread)
 {
     int number = 1;
-    const unsigned n = atomic_load(&race_area->n_components);
+    const unsigned n = atomic_load(&race_area->n_components), slot = race_area->component[thread->owner].slot;
     for (unsigned i = 0; i < n; i++) {
         const struct race_component *other = &race_area->component[i];
-        number += other->kind == RACE_THREAD && other->target == thread->target && other->slot < thread->slot;
+        number +=
+            other->kind == RACE_THREAD && other->owner == i && other->target == thread->target && other->slot < slot;
     }
     return number;
 }

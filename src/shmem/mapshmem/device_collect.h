@@ -18,11 +18,12 @@ SHMEMI_DEVICE_TEMPLATE void exchange_piece(const GROUP &group, const shmemx_devi
     spread(group, team, number, data);
     announce(group, team, number);
     await(group, team, number);
+    SHMEMI_DEVICE_AS_IT_IS
     for (int m = 0; m < team.n_pes; m++) {
         char *to = dest + static_cast<word>(m) * block;
         const char *from = m == team.pe ? data.source + static_cast<word>(m) * data.stride : data_of(team, number, m);
         if (to != from)
-            copy<plain_loads>(group, to, from, data.nbytes);
+            copy_apart(group, to, from, data.nbytes);
     }
     end_spread(group, team, data.nbytes);
     group.sync();
@@ -35,6 +36,7 @@ SHMEMI_DEVICE_TEMPLATE void exchange(const GROUP &group, const shmemx_device_tea
 {
     const word piece = piece_of<char>(team);
     group.sync();
+    SHMEMI_DEVICE_AS_IT_IS
     for (word at = 0; at < nbytes; at += piece) {
         const word n = nbytes - at < piece ? nbytes - at : piece;
         exchange_piece(group, team, dest + at, nbytes,
@@ -52,7 +54,7 @@ SHMEMI_DEVICE_TEMPLATE void exchange_directly(const GROUP &group, const shmemx_d
     group.sync();
     const word number = next_number(group, team, false);
     if (mine != own)
-        copy<plain_loads>(group, mine, own, data.nbytes);
+        copy_apart(group, mine, own, data.nbytes);
     put_to_all(group, team, view, mine, data);
     announce(group, team, number);
     await(group, team, number);

@@ -30,9 +30,11 @@ template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void combine_slots(const GROUP &group, const shmemx_device_team_t &team, word number, T *dest,
                                           const T *mine, unsigned long nelems)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     for (unsigned long i = group.rank(); i < nelems; i += group.size()) {
         const T own = mine[i];
         T result = own;
+        SHMEMI_DEVICE_AS_IT_IS
         for (int m = 0; m < team.n_pes; m++) {
             const char *from = data_of(team, number, m) + i * sizeof(T);
             const T theirs = m == team.pe ? own : load_plain<T>(from);
@@ -65,6 +67,7 @@ SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_
 {
     const unsigned long piece = piece_of<T>(team);
     group.sync();
+    SHMEMI_DEVICE_AS_IT_IS
     for (unsigned long i = 0; i < nelems; i += piece)
         reduce_piece<OP>(group, team, dest + i, source + i, stride, nelems - i < piece ? nelems - i : piece);
 }
@@ -92,19 +95,20 @@ SHMEMI_DEVICE_TEMPLATE void reduce_slices(const GROUP &group, const shmemx_devic
 }
 
 /* Slices take two steps and send each byte about twice, whole pieces take one and send it to all others: that is no less
- * than twice from three members on. Slices begin where units of 16 bytes do. */
+ * than twice from three members on. Slices begin where units of 16 bytes do. is_symmetric: dest is in the view's object. */
 template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce_directly(const GROUP &group, const shmemx_device_team_t &team,
                                             const shmemx_device_view_t &view, T *dest, const T *source,
-                                            unsigned long nelems)
+                                            unsigned long nelems, bool is_symmetric)
 {
     const unsigned long piece = piece_of<T>(team), n = static_cast<unsigned>(team.n_pes);
     const unsigned long unit = (sizeof(quad) + sizeof(T) - 1) / sizeof(T);
-    if (n < 3 || nelems <= piece) {
+    if (!is_symmetric || n < 3 || nelems <= piece) {
         reduce<OP>(group, team, dest, source, 0, nelems);
         return;
     }
     group.sync();
+    SHMEMI_DEVICE_AS_IT_IS
     for (unsigned long i = 0; i < nelems; i += n * piece) {
         const unsigned long here = nelems - i < n * piece ? nelems - i : n * piece;
         const unsigned long share = ((here + n - 1) / n + unit - 1) / unit * unit;
@@ -124,7 +128,7 @@ SHMEMI_DEVICE_TEMPLATE void reduce_directly(const GROUP &group, const shmemx_dev
     SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME##_reduce(GROUP group, const shmemx_device_team_t &team,           \
                                                               const shmemx_device_view_t &view, T *dest,               \
                                                               const T *source, unsigned long nelems)                   \
-    { shmemi_device::reduce_directly<shmemi_device::NAME##_of>(group, team, view, dest, source, nelems); }             \
+    { shmemi_device::reduce_directly<shmemi_device::NAME##_of>(group, team, view, dest, source, nelems, true); }             \
     template <class GROUP, class T>                                                                                    \
     SHMEMI_DEVICE_TEMPLATE void shmemx_device_##NAME##_reducescatter(GROUP group, const shmemx_device_team_t &team,    \
                                                                      T *dest, const T *source, unsigned long nelems)   \

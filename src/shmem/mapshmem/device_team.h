@@ -52,6 +52,7 @@ SHMEMI_DEVICE_TEMPLATE word next_number(const GROUP &group, const shmemx_device_
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void announce(const GROUP &group, const shmemx_device_team_t &team, word number)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     for (int m = static_cast<int>(group.rank()); m < team.n_pes; m += static_cast<int>(group.size()))
         if (m != team.pe)
             signal(team.work, flag_of(team, team.pe), number, false, world_pe(team, m));
@@ -60,6 +61,7 @@ SHMEMI_DEVICE_TEMPLATE void announce(const GROUP &group, const shmemx_device_tea
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void await(const GROUP &group, const shmemx_device_team_t &team, word number)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     for (int m = static_cast<int>(group.rank()); m < team.n_pes; m += static_cast<int>(group.size()))
         if (m != team.pe)
             wait_for(team.work, flag_of(team, m), SHMEM_CMP_GE, number, world_pe(team, m));
@@ -89,16 +91,29 @@ struct outgoing {
     }
 };
 
+/* A nonblocking put. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void put_apart(const GROUP &group, const shmemx_device_view_t &view, char *dest,
+                                      const char *source, word nbytes, int pe)
+{
+    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    if (there)
+        copy_apart(group, there, source, nbytes);
+    else
+        far_put(group, ring_to(view, pe), request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe), source, false);
+}
+
 /* Put a piece into this member's slot on all others. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void spread(const GROUP &group, const shmemx_device_team_t &team, word number,
                                    const outgoing &data)
 {
     await(group, team, number - 1);
+    SHMEMI_DEVICE_AS_IT_IS
     for (int i = 1; i < team.n_pes; i++) {
         const int m = (team.pe + i) % team.n_pes;
-        put(group, team.work, data_of(team, number, team.pe), data.source + static_cast<word>(m) * data.stride,
-            data.bytes_for(m), world_pe(team, m), false);
+        put_apart(group, team.work, data_of(team, number, team.pe), data.source + static_cast<word>(m) * data.stride,
+                  data.bytes_for(m), world_pe(team, m));
     }
     group.sync();
 }
@@ -126,10 +141,10 @@ SHMEMI_DEVICE_TEMPLATE void broadcast_piece(const GROUP &group, const shmemx_dev
         if (group.rank() == 0)
             wait_for(team.work, flag_of(team, root), SHMEM_CMP_GE, number, world_pe(team, root));
         group.sync();
-        copy<plain_loads>(group, dest, data_of(team, number, root), nbytes);
+        copy_apart(group, dest, data_of(team, number, root), nbytes);
     } else {
         if (dest != source)
-            copy<plain_loads>(group, dest, source, nbytes);
+            copy_apart(group, dest, source, nbytes);
         end_spread(group, team, nbytes);
     }
     group.sync();
@@ -162,10 +177,11 @@ template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_to_all(const GROUP &group, const shmemx_device_team_t &team,
                                        const shmemx_device_view_t &view, char *dest, const outgoing &data)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     for (int i = 1; i < team.n_pes; i++) {
         const int m = (team.pe + i) % team.n_pes;
-        put(group, view, dest, data.source + static_cast<word>(m) * data.stride, data.bytes_for(m), world_pe(team, m),
-            false);
+        put_apart(group, view, dest, data.source + static_cast<word>(m) * data.stride, data.bytes_for(m),
+                  world_pe(team, m));
     }
     end_puts(group, view);
 }
@@ -179,7 +195,7 @@ SHMEMI_DEVICE_TEMPLATE void broadcast_directly(const GROUP &group, const shmemx_
     const word number = next_number(group, team, false);
     if (team.pe == root) {
         if (dest != data.source)
-            copy<plain_loads>(group, dest, data.source, data.nbytes);
+            copy_apart(group, dest, data.source, data.nbytes);
         put_to_all(group, team, view, dest, data);
     }
     announce(group, team, number);
@@ -206,6 +222,7 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_broadcast(GROUP group, const shmemx_de
 {
     const unsigned long piece = shmemi_device::piece_of<T>(team);
     group.sync();
+    SHMEMI_DEVICE_AS_IT_IS
     for (unsigned long i = 0; i < nelems; i += piece)
         shmemi_device::broadcast_piece(group, team, reinterpret_cast<char *>(dest + i),
                                        reinterpret_cast<const char *>(source + i),

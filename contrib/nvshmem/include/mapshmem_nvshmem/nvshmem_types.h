@@ -6,9 +6,23 @@
 #ifndef MAPSHMEM_NVSHMEM_TYPES_H
 #define MAPSHMEM_NVSHMEM_TYPES_H
 
+#include <assert.h> /* programs rely on it: NVSHMEM includes it, too */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Programs take what these declare from nvshmem.h, and NVSHMEM's perftests the macro. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define NVSHMEMI_ERROR_PRINT(...)                                                                                      \
+    do {                                                                                                               \
+        fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                                \
+        fprintf(stderr, __VA_ARGS__);                                                                                  \
+        fprintf(stderr, "\n");                                                                                         \
+    } while (0)
 
 /* CUDA's own types, where its headers are; without them, host code can still name a stream or a module. NVRTC has them
  * built in. */
@@ -31,20 +45,6 @@ typedef struct CUstream_st *cudaStream_t;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUlib_st *CUlibrary;
 #endif
-
-/* Of OpenSHMEM, as NVSHMEM tells it. */
-#define NVSHMEM_MAJOR_VERSION 1
-#define NVSHMEM_MINOR_VERSION 3
-#define NVSHMEM_MAX_NAME_LEN 256
-
-/* The release of NVSHMEM whose interface this is, and what tells the two libraries apart. */
-#define NVSHMEM_OF_MAPSHMEM 1
-#define NVSHMEM_VENDOR_MAJOR_VERSION 3
-#define NVSHMEM_VENDOR_MINOR_VERSION 4
-#define NVSHMEM_VENDOR_PATCH_VERSION 5
-#define NVSHMEM_VENDOR_VERSION                                                                                         \
-    (NVSHMEM_VENDOR_MAJOR_VERSION * 10000 + NVSHMEM_VENDOR_MINOR_VERSION * 100 + NVSHMEM_VENDOR_PATCH_VERSION)
-#define NVSHMEM_VENDOR_STRING "NVSHMEM interface of MapSHMEM"
 
 /* SHMEM_THREAD_* have these numbers. */
 typedef enum {
@@ -95,13 +95,12 @@ enum { /* bits of the flags of nvshmemx_init_attr */
        NVSHMEMX_INIT_WITH_UNIQUEID = 8
 };
 
+/* Bytes for sending only. They are a secret: whoever has them can become a PE. */
 typedef struct {
-    int version;
-    char internal[124];
+    char internal[128];
 } nvshmemx_uniqueid_t;
 #define NVSHMEMX_UNIQUEID_INITIALIZER                                                                                  \
     {                                                                                                                  \
-        1,                                                                                                             \
         {                                                                                                              \
             0                                                                                                          \
         }                                                                                                              \
@@ -109,7 +108,7 @@ typedef struct {
 
 typedef struct {
     int version;
-    nvshmemx_uniqueid_t *id;
+    nvshmemx_uniqueid_t *id; /* valid until the start */
     int myrank, nranks;
 } nvshmemx_uniqueid_args_t;
 #define NVSHMEMX_UNIQUEID_ARGS_INITIALIZER                                                                             \

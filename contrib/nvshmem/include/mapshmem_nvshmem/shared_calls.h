@@ -40,6 +40,20 @@ typedef unsigned long uint64_t;
 #define NVSHMEMI_SHARED
 #endif
 
+/* Of OpenSHMEM, as NVSHMEM tells it. */
+#define NVSHMEM_MAJOR_VERSION 1
+#define NVSHMEM_MINOR_VERSION 3
+#define NVSHMEM_MAX_NAME_LEN 256
+
+/* The release of NVSHMEM whose interface this is, and what tells the two libraries apart. */
+#define NVSHMEM_OF_MAPSHMEM 1
+#define NVSHMEM_VENDOR_MAJOR_VERSION 3
+#define NVSHMEM_VENDOR_MINOR_VERSION 4
+#define NVSHMEM_VENDOR_PATCH_VERSION 5
+#define NVSHMEM_VENDOR_VERSION                                                                                         \
+    (NVSHMEM_VENDOR_MAJOR_VERSION * 10000 + NVSHMEM_VENDOR_MINOR_VERSION * 100 + NVSHMEM_VENDOR_PATCH_VERSION)
+#define NVSHMEM_VENDOR_STRING "NVSHMEM interface of MapSHMEM"
+
 typedef int32_t nvshmem_team_t; /* the index of the team in nvshmemi_mapshmem_state.teams */
 enum {
     NVSHMEM_TEAM_INVALID = -1,

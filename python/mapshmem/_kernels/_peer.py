@@ -7,11 +7,11 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._native import ffi, lib
-from ._device import dl_type
-from ._errors import refuse
-from ._lend import lend
-from ._quick import Memory
+from .._native import ffi, lib
+from .._device import dl_type
+from .._errors import refuse
+from .._lend import lend
+from .._quick import Memory
 
 _DL_CUDA = 2
 
