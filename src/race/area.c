@@ -210,7 +210,7 @@ void race_area_open(void)
         share_area(invitation, shadow_start + (size_t)race.n_pes * shadow_of_pe);
     race_area->pe[race.pe].program = found.program_base;
     found.window = race_window_word(race.pe, 0);
-    found.statics = race_static_word(race.pe, 0);
+    found.static_words = race_static_word(race.pe, 0);
     pshmem_barrier_all();
     pshmem_free(invitation);
     race = found;

@@ -2,7 +2,7 @@
  *
  * Contexts and teams as this PE has them: numbers for them, and whose numbers PEs have.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 enum { CONTEXTS_MOST = 1024, TEAMS_MOST = 512 };
 

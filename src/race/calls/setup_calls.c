@@ -2,9 +2,9 @@
  *
  * Wrappers of start and end, of symmetric memory, and of addresses of other PEs' memory.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 #include "race/report/objects.h"
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -47,8 +47,12 @@ RACE_WRAPPER int shmem_init_thread(int requested, int *provided)
 
 RACE_WRAPPER void shmem_finalize(void)
 {
-    struct race_call call = {.thread = n_starts == 1 ? race_this_thread() : NULL};
+    struct race_call call = {.thread = race_this_thread()};
     n_starts -= n_starts > 0;
+    if (call.thread && n_starts) {
+        race_barrier(&call, race_team_of(SHMEM_TEAM_WORLD), pshmem_finalize);
+        return;
+    }
     if (call.thread) {
         race_barrier(&call, race_team_of(SHMEM_TEAM_WORLD), pshmem_barrier_all);
         n_races = atomic_load(&race_area->n_reports);
@@ -182,8 +186,9 @@ RACE_WRAPPER void *shmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 
 RACE_WRAPPER void start_pes(int npes)
 {
-    (void)npes;
-    shmem_init();
+    pstart_pes(npes);
+    if (!n_starts)
+        begin();
 }
 
 RACE_WRAPPER void *shmalloc(size_t size)

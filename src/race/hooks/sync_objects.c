@@ -2,7 +2,7 @@
  *
  * Objects through which threads of this process order themselves: mutexes, atomic words, barriers, teams of OpenMP.
  */
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
