@@ -5,8 +5,10 @@
 #include "race/hooks/sync_objects.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { TABLE_SIZE = 16384, TRIES = 64 };
 
@@ -16,6 +18,22 @@ static struct sync_object {
 } table[TABLE_SIZE];
 static race_lock lock;
 
+/* The clock of an entry. All of them are a range of addresses that the kernel gives: who locks may be inside of malloc, and
+ * of what UCX puts in front of mmap. */
+static uint32_t *clock_of(size_t i)
+{
+    static uint32_t *clocks;
+    const size_t size = RACE_COMPONENTS_MAX * sizeof *clocks;
+    if (!clocks) {
+        const long made = syscall(SYS_mmap, NULL, TABLE_SIZE * size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+        if (made == -1)
+            return NULL;
+        clocks = (uint32_t *)made;
+    }
+    return clocks + i * RACE_COMPONENTS_MAX;
+}
+
 /* The object at an address; makes it. Where there is no room, another one stands for it, too: more order than there is. */
 static struct sync_object *object_at(uintptr_t address, bool makes)
 {
@@ -23,7 +41,7 @@ static struct sync_object *object_at(uintptr_t address, bool makes)
     for (int tries = 0; tries < TRIES; tries++, i = (i + 1) % TABLE_SIZE) {
         if (table[i].address == address || (!makes && !table[i].address))
             break;
-        if (!table[i].address && (table[i].time = calloc(RACE_COMPONENTS_MAX, sizeof *table[i].time))) {
+        if (!table[i].address && (table[i].time = clock_of(i))) {
             table[i].address = address;
             break;
         }
