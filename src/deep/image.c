@@ -8,7 +8,7 @@
 #include "deep/types/hash.h"
 #include "gpu/copy_threads/processor.h"
 
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "base/tuning.h"
 
 #include <errno.h>
