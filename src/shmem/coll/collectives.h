@@ -160,7 +160,7 @@ static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
     return dest->region && dest->region->is_reached_directly;
 }
 
-/* A broadcast inside a node by parts (shmem/coll/levels/parts.c), of at least three members. */
+/* A broadcast inside a node by parts (shmem/coll/levels/broadcast_parts.c), of at least three members. */
 struct shmemi_parts {
     struct shmemi_team *team;
     const struct shmemi_symmetric *dest, *source;
