@@ -149,6 +149,15 @@ void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes,
         memset(bytes + (at - start), 0, end - at);
 }
 
+void shmemi_image_refill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes)
+{
+    const struct shmemi_graph *graph = image->graph;
+    const size_t end = at + nbytes;
+    fill_header(image, at, bytes, end);
+    for (size_t i = shmemi_graph_first_link(graph, at); i < graph->n_links && graph->links[i].at < end; i++)
+        set_link(image, &graph->links[i], bytes, at, end);
+}
+
 /* Copy bytes [at, end) of the image into the extent that they belong to. */
 static void scatter_run(const struct shmemi_extent *extent, size_t at, size_t end, const char *bytes)
 {
