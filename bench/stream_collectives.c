@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Times of collectives on GPU memory, called by the host, in a CUDA stream and in a CUDA graph, beside NCCL's in a stream
- * and in a graph where libnccl.so.2 is found. Any number of PEs, each with a GPU. In each of three rounds all of them
- * are measured one after the other; a line has the medians of the rounds, in microseconds for each operation.
+ * and in a graph where libnccl.so.2 is found: on plain buffers, and with windows (symmetric memory of ncclMemAlloc that is
+ * registered with ncclCommWindowRegister, NCCL 2.27; ncclAlltoAll, 2.28), where it has them. Any number of PEs, each with
+ * a GPU. In each of three rounds all of them are measured one after the other; a line has the medians of the rounds, in
+ * microseconds for each operation, and 0 for what there is not.
  *
  * Build: oshcc -O2 -o stream_collectives stream_collectives.c -I$CUDA/include -L$CUDA/lib64 -lcudart -ldl
  * Run:   oshrun -n 2 ./stream_collectives [LARGEST [FIRST]]      sizes are those of what a PE contributes, in bytes
@@ -17,8 +19,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIGNALS = 2 << 20, ROUNDS = 3, WAYS = 5, IN_A_GRAPH = 20, MOST_PES = 64 };
-static const char *const ways[WAYS] = {"host", "stream", "graph", "NCCL stream", "NCCL graph"};
+enum { SIGNALS = 2 << 20, ROUNDS = 3, WAYS = 7, IN_A_GRAPH = 20, MOST_PES = 64 };
+static const char *const ways[WAYS] = {"host",       "stream",      "graph",      "NCCL stream",
+                                       "NCCL graph", "windows st.", "windows gr."};
 
 /* put_signal: half the time in which the data go to the last PE and come back; others have nothing to do. */
 enum verb { BARRIER, PUT_SIGNAL, SUM, BROADCAST, FCOLLECT, ALLTOALL, VERBS };
@@ -28,6 +31,7 @@ static cudaStream_t stream;
 static float *source, *dest; /* mapped */
 static uint64_t *arrived;    /* the same */
 static float *raw_source, *raw_dest;
+static void *window_source, *window_dest; /* of NCCL; NULL: it has none */
 static int me, n;
 
 static void check(cudaError_t error, const char *what)
@@ -45,7 +49,7 @@ static void check(cudaError_t error, const char *what)
 typedef struct {
     char internal[128];
 } nccl_id_t;
-enum { NCCL_INT8 = 0, NCCL_FLOAT = 7, NCCL_SUM = 0 };
+enum { NCCL_INT8 = 0, NCCL_FLOAT = 7, NCCL_SUM = 0, NCCL_SYMMETRIC = 1 };
 static struct {
     int (*GetUniqueId)(nccl_id_t *id);
     int (*CommInitRank)(void **comm, int n, nccl_id_t id, int rank);
@@ -54,9 +58,14 @@ static struct {
     int (*AllGather)(const void *from, void *to, size_t count, int type, void *comm, cudaStream_t stream);
     int (*Send)(const void *from, size_t count, int type, int peer, void *comm, cudaStream_t stream);
     int (*Recv)(void *to, size_t count, int type, int peer, void *comm, cudaStream_t stream);
+    int (*GetVersion)(int *version);
     int (*GroupStart)(void);
     int (*GroupEnd)(void);
-    int (*GetVersion)(int *version);
+
+    /* Not in all versions. */
+    int (*AlltoAll)(const void *from, void *to, size_t count, int type, void *comm, cudaStream_t stream);
+    int (*MemAlloc)(void **address, size_t size);
+    int (*CommWindowRegister)(void *comm, void *address, size_t size, void **window, int flags);
 } nccl;
 static void *comm; /* NULL: there is no NCCL */
 
@@ -77,6 +86,9 @@ static void load_nccl(void)
     LOAD(GroupStart);
     LOAD(GroupEnd);
     LOAD(GetVersion);
+    LOAD(AlltoAll);
+    LOAD(MemAlloc);
+    LOAD(CommWindowRegister);
     for (int pe = 0; !library && pe < n; pe++)
         shmem_int_p(&absent, 1, pe);
     shmem_barrier_all();
@@ -91,32 +103,72 @@ static void load_nccl(void)
         comm = NULL;
 }
 
-static void by_nccl(enum verb verb, size_t nbytes)
+/* A buffer of NCCL's own that is registered with the communicator, by all PEs together; NULL if one of them cannot. */
+static void *open_window(size_t size)
 {
-    const size_t block = nbytes / (size_t)n;
+    static int refused; /* symmetric */
+    void *address = NULL, *window = NULL;
+    refused = 0;
+    shmem_barrier_all();
+    if (!nccl.MemAlloc || !nccl.CommWindowRegister || nccl.MemAlloc(&address, size))
+        for (int pe = 0; pe < n; pe++)
+            shmem_int_p(&refused, 1, pe);
+    shmem_barrier_all();
+    if (refused || nccl.CommWindowRegister(comm, address, size, &window, NCCL_SYMMETRIC))
+        return NULL;
+    CUDA(cudaMemset(address, 0, size));
+    return address;
+}
+
+static void open_windows(size_t largest)
+{
+    window_source = comm ? open_window(largest) : NULL;
+    window_dest = window_source ? open_window(largest * (size_t)n) : NULL;
+}
+
+static void send_to_each(const void *from, void *to, size_t block)
+{
+    nccl.GroupStart();
+    for (int pe = 0; pe < n; pe++) {
+        nccl.Send((const char *)from + (size_t)pe * block, block, NCCL_INT8, pe, comm, stream);
+        nccl.Recv((char *)to + (size_t)pe * block, block, NCCL_INT8, pe, comm, stream);
+    }
+    nccl.GroupEnd();
+}
+
+static void call_nccl(enum verb verb, const void *from, void *to, size_t nbytes)
+{
     switch (verb) {
     case BARRIER:
-        nccl.AllReduce(raw_source, raw_dest, 1, NCCL_FLOAT, NCCL_SUM, comm, stream);
+        nccl.AllReduce(from, to, 1, NCCL_FLOAT, NCCL_SUM, comm, stream);
         break;
     case PUT_SIGNAL:
         break;
     case SUM:
-        nccl.AllReduce(raw_source, raw_dest, nbytes / 4, NCCL_FLOAT, NCCL_SUM, comm, stream);
+        nccl.AllReduce(from, to, nbytes / 4, NCCL_FLOAT, NCCL_SUM, comm, stream);
         break;
     case BROADCAST:
-        nccl.Broadcast(raw_source, raw_dest, nbytes, NCCL_INT8, 0, comm, stream);
+        nccl.Broadcast(from, to, nbytes, NCCL_INT8, 0, comm, stream);
         break;
     case FCOLLECT:
-        nccl.AllGather(raw_source, raw_dest, nbytes, NCCL_INT8, comm, stream);
+        nccl.AllGather(from, to, nbytes, NCCL_INT8, comm, stream);
         break;
     default:
-        nccl.GroupStart();
-        for (int pe = 0; pe < n; pe++) {
-            nccl.Send((char *)raw_source + (size_t)pe * block, block, NCCL_INT8, pe, comm, stream);
-            nccl.Recv((char *)raw_dest + (size_t)pe * block, block, NCCL_INT8, pe, comm, stream);
-        }
-        nccl.GroupEnd();
+        if (nccl.AlltoAll && from == window_source)
+            nccl.AlltoAll(from, to, nbytes / (size_t)n, NCCL_INT8, comm, stream);
+        else
+            send_to_each(from, to, nbytes / (size_t)n);
     }
+}
+
+static void by_nccl(enum verb verb, size_t nbytes)
+{
+    call_nccl(verb, raw_source, raw_dest, nbytes);
+}
+
+static void by_nccl_windows(enum verb verb, size_t nbytes)
+{
+    call_nccl(verb, window_source, window_dest, nbytes);
 }
 
 /* ---- MapSHMEM ---------------------------------------------------------------------------------------------------- */
@@ -250,7 +302,7 @@ static double time_calls(void (*call)(enum verb, size_t), enum verb verb, size_t
 
 static double measure(int way, enum verb verb, size_t nbytes, int count)
 {
-    if (way >= 3 && (!comm || verb == PUT_SIGNAL))
+    if (way >= 3 && (!comm || verb == PUT_SIGNAL || (way >= 5 && !window_dest)))
         return 0;
     switch (way) {
     case 0:
@@ -261,8 +313,12 @@ static double measure(int way, enum verb verb, size_t nbytes, int count)
         return time_graph(by_stream, verb, nbytes, count);
     case 3:
         return time_calls(by_nccl, verb, nbytes, count);
-    default:
+    case 4:
         return time_graph(by_nccl, verb, nbytes, count);
+    case 5:
+        return time_calls(by_nccl_windows, verb, nbytes, count);
+    default:
+        return time_graph(by_nccl_windows, verb, nbytes, count);
     }
 }
 
@@ -322,6 +378,7 @@ int main(int argc, char **argv)
     if (!source || !dest || !arrived)
         shmem_global_exit(1);
     load_nccl();
+    open_windows(largest);
     if (comm)
         nccl.GetVersion(&version);
     const bool has_graphs = can_capture();

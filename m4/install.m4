@@ -47,14 +47,16 @@ AC_DEFUN([MAPSHMEM_INSTALL_PATHS], [
     MAPSHMEM_RELATIVE([MODULE_TO_PREFIX], [$mapshmem_datadir/mapshmem/modulefiles/mapshmem], [$mapshmem_prefix])
     PROGRAM_RPATH="-Wl,-rpath,'\$\$ORIGIN/$mapshmem_bin_to_lib'"
     LIBRARY_RPATH="-Wl,-rpath,'\$\$ORIGIN'"
+    NVSHMEM_RPATH="-Wl,-rpath,'\$\$ORIGIN/../../..'"
     PC_PREFIX="\${pcfiledir}/$mapshmem_pc_to_prefix"
     PC_RPATH=' -Wl,-rpath,${libdir}'
-    AS_IF([test $is_system_libdir = yes], [PROGRAM_RPATH= LIBRARY_RPATH= PC_PREFIX=$mapshmem_prefix PC_RPATH=])
+    AS_IF([test $is_system_libdir = yes], [PROGRAM_RPATH= LIBRARY_RPATH= NVSHMEM_RPATH= PC_PREFIX=$mapshmem_prefix PC_RPATH=])
     AM_CONDITIONAL([IN_SYSTEM_FOLDERS], [test $is_system_libdir = yes])
     AC_SUBST([SYSTEM_LIBDIRS])
     AC_SUBST([MODULE_TO_PREFIX])
     AC_SUBST([PROGRAM_RPATH])
     AC_SUBST([LIBRARY_RPATH])
+    AC_SUBST([NVSHMEM_RPATH])
     AC_SUBST([PC_PREFIX])
     AC_SUBST([PC_RPATH])
     AC_SUBST([CMAKE_TO_PREFIX])

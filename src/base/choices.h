@@ -24,6 +24,7 @@
     CHOICE(SHMEMI_BOOTSTRAP_PMIX, "pmix")                                                                              \
     CHOICE(SHMEMI_BOOTSTRAP_MPI, "mpi")                                                                                \
     CHOICE(SHMEMI_BOOTSTRAP_PMI, "pmi")                                                                                \
+    CHOICE(SHMEMI_BOOTSTRAP_TORCHRUN, "torchrun")                                                                      \
     CHOICE(SHMEMI_BOOTSTRAP_SINGLE, "single")                                                                          \
     CHOICE(SHMEMI_BOOTSTRAP_MPI_FILE, "mpi:FILE")
 

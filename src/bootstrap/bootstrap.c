@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/thread/thread_start.h"
 #include "base/tuning.h"
+#include "bootstrap/rendezvous/unique_id.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,10 +22,8 @@ const struct shmemi_bootstrap *shmemi_bootstrap;
 
 /* In the order of enum shmemi_bootstrap_choice, which is the order in which they are tried. */
 static const struct shmemi_bootstrap *const table[] = {
-    &shmemi_bootstrap_pmix,
-    &shmemi_bootstrap_mpi,
-    &shmemi_bootstrap_pmi,
-    &shmemi_bootstrap_single,
+    &shmemi_bootstrap_pmix,     &shmemi_bootstrap_mpi,    &shmemi_bootstrap_pmi,
+    &shmemi_bootstrap_torchrun, &shmemi_bootstrap_single,
 };
 
 /* Hydra checks for processes that a signal has ended only when one of their pipes closes: a child closes them last. */
@@ -50,11 +49,13 @@ _Noreturn void shmemi_bootstrap_fail_alone(int status)
     _Exit(status);
 }
 
-static int check_launcher_size(int n_pes)
+/* With a unique id the program itself says how many PEs there are. */
+static int check_launcher_size(const struct shmemi_bootstrap *bootstrap, int n_pes)
 {
     const char *variable;
     int size = shmemi_launcher_size(&variable);
-    if (n_pes > 1 || !size || shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_SINGLE)
+    if (n_pes > 1 || !size || shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_SINGLE ||
+        bootstrap == &shmemi_bootstrap_unique_id)
         return 0;
     shmemi_error("the launcher started %d processes (%s), but this one finds itself alone: the launcher offers neither "
                  "PMIx nor PMI, nor does MPI connect them; start the program with 'oshrun -n %d' or 'srun --mpi=pmix'",
@@ -100,7 +101,7 @@ static void abort_job(int status)
 
 static int use(const struct shmemi_bootstrap *bootstrap, int pe, int n_pes)
 {
-    int rc = check_launcher_size(n_pes);
+    int rc = check_launcher_size(bootstrap, n_pes);
     if (rc)
         return rc;
     shmemi_bootstrap = bootstrap;
@@ -149,6 +150,8 @@ static int open_chosen(const struct shmemi_bootstrap *bootstrap, int *pe_p, int 
 int shmemi_bootstrap_open(int *pe_p, int *n_pes_p)
 {
     shmemi_settings_preview();
+    if (shmemi_unique_id_is_used())
+        return open_chosen(&shmemi_bootstrap_unique_id, pe_p, n_pes_p);
     int choice = shmemi_settings.bootstrap;
     if (choice == SHMEMI_BOOTSTRAP_MPI_FILE)
         choice = SHMEMI_BOOTSTRAP_MPI;

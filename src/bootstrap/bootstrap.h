@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bootstrap: the services of the launcher before PEs can talk to each other. PMIx if the launcher has it; else MPI if
- * the program has initialised it; else the launcher's PMI-1; without a launcher, a job of one PE. Functions return 0 or
- * -errno and log any error, with the phase and advice.
+ * Bootstrap: the services of the launcher before PEs can talk to each other. What a unique id says, if the program gives
+ * one; else PMIx if the launcher has it; else MPI if the program has initialised it; else the launcher's PMI-1; else the
+ * variables of torchrun; without a launcher, a job of one PE. Functions return 0 or -errno and log any error, with the
+ * phase and advice.
  */
 #ifndef SHMEMI_BOOTSTRAP_H
 #define SHMEMI_BOOTSTRAP_H
@@ -33,7 +34,8 @@ struct shmemi_bootstrap {
 /* The bootstrap in use; NULL before open. */
 extern const struct shmemi_bootstrap *shmemi_bootstrap;
 
-/* Open the first bootstrap that is available, or the one that SHMEM_BOOTSTRAP names. Logs an error when a launcher says
+/* Open the bootstrap of the unique id that the program has given, or the one that SHMEM_BOOTSTRAP names, or the first that
+ * is available. Logs an error when a launcher says
  * that the job has several PEs and no bootstrap confirms it. */
 int shmemi_bootstrap_open(int *pe_p, int *n_pes_p);
 void shmemi_bootstrap_close(void);
@@ -55,7 +57,9 @@ _Noreturn void shmemi_bootstrap_fail_alone(int status);
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmix;
 extern const struct shmemi_bootstrap shmemi_bootstrap_mpi;
 extern const struct shmemi_bootstrap shmemi_bootstrap_pmi;
+extern const struct shmemi_bootstrap shmemi_bootstrap_torchrun;
 extern const struct shmemi_bootstrap shmemi_bootstrap_single;
+extern const struct shmemi_bootstrap shmemi_bootstrap_unique_id;
 
 /* ---- allgather.c: keys and nodes for a bootstrap that can do nothing but gather bytes ------------------- */
 

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 
 static _Atomic int64_t begin; /* milliseconds; 0: shmem_init is not under way; relaxed: a time alone */
 
@@ -49,6 +50,21 @@ int shmemi_init_seconds_left(void)
 bool shmemi_init_is_overdue(void)
 {
     return atomic_load_explicit(&begin, memory_order_relaxed) && shmemi_init_milliseconds_left() == 0;
+}
+
+void shmemi_list_missing(char *text, size_t size, int n_pes, bool (*has_come)(int pe))
+{
+    enum { LISTED_MAX = 8 };
+    int n = 0;
+    size_t length = 0;
+    text[0] = '\0';
+    for (int pe = 0; pe < n_pes; pe++)
+        if (!has_come(pe) && n++ < LISTED_MAX)
+            length += (size_t)snprintf(text + length, size - length, "%s%d", length ? ", " : "; PE ", pe);
+    if (n > LISTED_MAX)
+        length += (size_t)snprintf(text + length, size - length, " and %d others", n - LISTED_MAX);
+    if (n)
+        snprintf(text + length, size - length, n == 1 ? " has not come" : " have not come");
 }
 
 int shmemi_init_is_over(const char *missing)

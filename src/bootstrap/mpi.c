@@ -13,6 +13,7 @@
 #include "bootstrap/deadline.h"
 #include "bootstrap/mpi_library.h"
 #include "bootstrap/mpi_module.h"
+#include "bootstrap/rendezvous/torchrun.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -203,7 +204,9 @@ static int join(int *pe_p)
     if (!owner)
         atexit(leave_mpi);
     owner = getpid();
-    if (initialized_here && n_processes == 1 && shmemi_launcher_size(&variable)) { /* this MPI ignores the launcher */
+    const bool has_launcher =
+        (initialized_here && shmemi_launcher_size(&variable)) || (!is_demanded() && shmemi_torchrun_size() > 1);
+    if (n_processes == 1 && has_launcher) { /* this MPI ignores it */
         mpi->close();
         return -ENODEV;
     }

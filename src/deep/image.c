@@ -8,12 +8,12 @@
 #include "deep/types/hash.h"
 #include "gpu/copy_threads/processor.h"
 
+#include "base/cache_line.h"
 #include "base/tuning.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { LINE = 64 };
 static const char magic[8] = "MAPSHMEM";
 _Static_assert(sizeof(uintptr_t) == SHMEMI_LINK_BYTES, "pointers have 8 bytes");
 
@@ -85,8 +85,8 @@ static inline void prefetch_extent(const struct shmemi_graph *graph, size_t numb
         return;
     const char *bytes = (const char *)graph->extents[number].address;
     size_t size = graph->extents[number].size;
-    for (size_t i = 0; i < SHMEMI_DEEP_LINES_AHEAD && i * LINE < size; i++)
-        __builtin_prefetch(bytes + i * LINE);
+    for (size_t i = 0; i < SHMEMI_DEEP_LINES_AHEAD && i * SHMEMI_CACHE_LINE < size; i++)
+        __builtin_prefetch(bytes + i * SHMEMI_CACHE_LINE);
 }
 
 /* past_caches: not for buffers that a device reads next (figures in host_rows.c). */

@@ -43,6 +43,7 @@ struct shmemi_pipeline_data {
     const void *argument;
     const struct shmemi_direct_range *direct; /* ascending, without overlaps */
     size_t n_direct;
+    size_t pitch; /* bytes from one far side's argument to the next one's */
 };
 
 /* Target or origin of the data: a place in any kind of memory, or a part of a PE's copy of a region. */
@@ -69,6 +70,12 @@ static inline struct shmemi_far_side shmemi_far_view(struct shmemi_context *cont
  * everything has been unpacked. Returns 0, or logs an error and returns -errno; some of the data may have been
  * transferred, and nothing is in progress any more. */
 int shmemi_pipeline_copy(const struct shmemi_far_side *far, const struct shmemi_pipeline_data *data);
+
+/* Send data to n far sides that are alike, at least one: each piece is packed for one after the other, with the far side's
+ * own argument. Completion and errors as above. */
+int shmemi_pipeline_send(const struct shmemi_far_side *far, size_t n, const struct shmemi_pipeline_data *data);
+/* Whether two far sides are reached in the same way, so that one call may send to both. */
+bool shmemi_far_is_like(const struct shmemi_far_side *a, const struct shmemi_far_side *b);
 
 /* Whether this memory is page-locked and large enough for a direct range. */
 bool shmemi_far_takes_directly(const struct shmemi_far_side *far, const void *bytes, size_t nbytes);

@@ -6,6 +6,7 @@
 #ifndef SHMEMI_DEVICE_RING_H
 #define SHMEMI_DEVICE_RING_H
 
+#include "base/cache_line.h"
 #include "device/device.h"
 #include "transport/driver.h"
 
@@ -19,7 +20,7 @@ struct shmemi_device_small {
 };
 
 struct shmemi_device_progress {
-    _Alignas(64) unsigned long long freed, done; /* as kernels read them */
+    _Alignas(SHMEMI_CACHE_LINE) unsigned long long freed, done; /* as kernels read them */
 };
 
 /* A ring, of which each user has one, and what the agent's thread needs to serve it, from the first view on that asks for

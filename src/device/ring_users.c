@@ -96,7 +96,8 @@ static int add_agent(const struct shmemi_place *user, struct shmemi_device_agent
     int rc = shmemi_device_copy_of(user, &idle, sizeof idle, &copy);
     if (rc)
         return rc;
-    struct shmemi_device_agent *agent = aligned_alloc(64, (sizeof *agent + 63) / 64 * 64);
+    struct shmemi_device_agent *agent = aligned_alloc(SHMEMI_CACHE_LINE, (sizeof *agent + SHMEMI_CACHE_LINE - 1) /
+                                                                             SHMEMI_CACHE_LINE * SHMEMI_CACHE_LINE);
     if (!agent) {
         shmemi_device_free(user, copy);
         return shmemi_device_out_of_memory();

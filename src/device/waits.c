@@ -29,6 +29,8 @@ static const char *const comparisons[] = {"==", "!=", ">", ">=", "<", "<="}; /* 
 /* The word as a signed number, for the report: a small negative one is more likely than a very large one. */
 static int64_t number(uint64_t value, unsigned size)
 {
+    if (size == 2)
+        return (int16_t)value;
     return size == 4 ? (int32_t)value : (int64_t)value;
 }
 

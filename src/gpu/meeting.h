@@ -24,6 +24,7 @@ enum {
     SHMEMI_MEETING_BLOCKS = 32,   /* of a kernel that exchanges units */
     SHMEMI_MEETING_THREADS = 512, /* of a block, each for a unit at a time */
     SHMEMI_UNIT_BYTES = 16,
+    SHMEMI_HALF_UNIT_BYTES = SHMEMI_UNIT_BYTES / 2,
     SHMEMI_SENT_UNIT_BYTES = 2 * SHMEMI_UNIT_BYTES,
     /* The first teams are those of all PEs and those that a program makes first. */
     SHMEMI_MEETING_LARGE_AREAS = 4,

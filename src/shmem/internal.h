@@ -314,6 +314,8 @@ void shmemi_locks_quiet(void);
 void shmemi_tell_waits(bool on);
 
 bool shmemi_is_initialized(void);
+/* Initialise, or count one more initialisation. 0 or -errno, logged: the PE cannot start, and the caller ends the job. */
+int shmemi_initialize(int thread_level);
 bool shmemi_is_forked_child(void); /* of a PE, and no PE itself */
 
 /* memory/cpu_access.c: from now on a program that follows a mapped address with the CPU is told so before it is killed. */

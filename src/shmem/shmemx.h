@@ -9,11 +9,67 @@
 #ifndef SHMEMX_H
 #define SHMEMX_H
 
-#include <shmem.h>
+#include "shmem.h" /* that of this folder: Open MPI has one, too */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Start without a launcher ----------------------------------------------------------------------------------------
+ *
+ * The processes of a program that was started by other means (MPI, a shell, a scheduler, a notebook) become the PEs of a
+ * job. One of them asks for a unique id; the program takes its 128 bytes to all others by whatever it has (MPI_Bcast, a
+ * file, a TCP store); each calls shmemx_init_attr:
+ *
+ *     shmemx_uniqueid_t id;
+ *     shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+ *     if (rank == 0)
+ *         shmemx_get_uniqueid(&id);
+ *     MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+ *     attr.pe = rank;
+ *     attr.n_pes = size;
+ *     attr.uniqueid = &id;
+ *     shmemx_init_attr(&attr, NULL);
+ *
+ * shmem_init needs none of this: it asks the launcher (oshrun, mpirun, srun), and under torchrun it starts by RANK,
+ * WORLD_SIZE, MASTER_ADDR and MASTER_PORT. */
+
+/* Where the PEs of a job meet: addresses, a port, and the key that lets them in. The bytes are for sending only. They are a
+ * secret: whoever has them can become a PE. */
+typedef struct {
+    unsigned char bytes[128];
+} shmemx_uniqueid_t;
+
+/* Make a unique id, which serves one start; each call makes another. A thread of this process waits for the PEs, over TCP
+ * at the addresses of this machine (SHMEM_RENDEZVOUS_INTERFACE: at those of one interface only), until all have come. The
+ * process need not be a PE, but must live until all PEs have finalised: when it ends earlier, so does the job.
+ *
+ * Before initialisation, or at any other time; any thread. Returns 0, or logs the cause and returns a negative errno value:
+ * -EINVAL for NULL, -EADDRNOTAVAIL if there is no such interface, or what the system says. */
+int shmemx_get_uniqueid(shmemx_uniqueid_t *id);
+
+/* How to start. Begin with SHMEMX_INIT_ATTR_INITIALIZER: a later release may add members, which it sets. */
+typedef struct {
+    size_t size;                       /* sizeof(shmemx_init_attr_t) */
+    int thread_level;                  /* SHMEM_THREAD_*, as for shmem_init_thread */
+    int pe, n_pes;                     /* the number of this PE, from 0, and of all; 0 and 0 without a unique id */
+    const shmemx_uniqueid_t *uniqueid; /* NULL: start as shmem_init_thread does */
+} shmemx_init_attr_t;
+
+#define SHMEMX_INIT_ATTR_INITIALIZER                                                                                   \
+    {                                                                                                                  \
+        sizeof(shmemx_init_attr_t), SHMEM_THREAD_SINGLE, 0, 0, NULL                                                    \
+    }
+
+/* As shmem_init_thread, by the unique id of attr; a launcher and SHMEM_BOOTSTRAP do not matter then. Collective: n_pes PEs
+ * call it within SHMEM_TIMEOUT seconds, each with another pe. *provided is the thread level; provided may be NULL. It counts
+ * as an initialisation, which one shmem_finalize undoes. Meant for up to some hundreds of PEs.
+ *
+ * Returns 0; or logs the cause and returns -EINVAL with nothing done: attr is NULL or of another size, the thread level or a
+ * number is out of range, the id is not one of this release, or the library is initialised already with other numbers.
+ * Whatever goes wrong later ends the process with a line, and the job, as in shmem_init: a PE that does not come, two with
+ * one number, different n_pes. Until shmem_finalize the job ends when a PE does, or the process that made the id. */
+int shmemx_init_attr(const shmemx_init_attr_t *attr, int *provided);
 
 /* Types of memory that can be mapped. */
 #define OSHM_MEMTYPE_CUDA 1   /* obj is a CUDA device pointer; it may point into the middle of an allocation */

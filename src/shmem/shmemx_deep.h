@@ -19,7 +19,7 @@
 #ifndef SHMEMX_DEEP_H
 #define SHMEMX_DEEP_H
 
-#include <shmem.h>
+#include "shmem.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -133,6 +133,17 @@ ptrdiff_t shmemx_put_deep_signal(void *dest, size_t capacity, const void *source
                                  uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 ptrdiff_t shmemx_put_deep_signal_nbi(void *dest, size_t capacity, const void *source, shmemx_type_t type, size_t nelems,
                                      uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+
+/* Write an image of the root's objects into the memory of every member of a team, the root too: one walk for all of them.
+ * Collective over the team; root is a number of the team. dest is the same symmetric address on all members, whose
+ * memory there is ready to be written; capacity, source, type and nelems count on the root only. What they mean, and what
+ * is written, is as for put_deep: pointers are addresses (or offsets) of the member that has the image.
+ *
+ * Result, the same on all members: what shmemx_put_deep returns, for the root's objects and capacity. If it is more than
+ * that, or an error listed there, no member has an image. On return the member's image is complete, and the objects may be
+ * changed and freed. One thread at a time may call collectives of a team. */
+ptrdiff_t shmemx_broadcast_deep(shmem_team_t team, void *dest, size_t capacity, const void *source, shmemx_type_t type,
+                                size_t nelems, int root);
 
 /* Describe the image at a symmetric address on pe. Returns 0, or logs what is wrong with the header (no image, another
  * version, other types, a size past the end of the memory that holds it) and returns -EBADMSG. type may be NULL; then

@@ -27,6 +27,7 @@
  * ORDER AND COMPLETION.
  *   put, get            on return the source may be written again, and dest of a get holds the data, for all of the group
  *   put_nbi, get_nbi    the same after the next quiet of the group
+ *   flush               what sources of put_nbi before it hold may be written again; dest may not have it yet
  *   put_signal          whoever has seen the signal (wait_until, test, signal_fetch) sees the data
  *   signal_op           the same for all that its thread had put, or had seen, before, to whatever object of that PE
  *   p, atomic_*         one word, which arrives whole; without order
@@ -116,12 +117,13 @@ int shmemx_device_spare_blocks(void);
 #endif
 
 /* ---- Kernels -------------------------------------------------------------------------------------------------------
- * GROUP: one of the three groups. T: any type; of p and g, of 1, 2, 4 or 8 bytes; of atomic operations, waits and tests, of
- * 4 or 8; of atomic add, inc, and, or, xor, an integer. WORD: a type of 8 bytes. pe counts in SHMEM_TEAM_WORLD. Names are
- * those of OpenSHMEM, which says more.
+ * GROUP: one of the three groups. T: any type; of p and g, of 1, 2, 4 or 8 bytes; of iput and iget also 16; of waits and
+ * tests, of 2, 4 or 8; of atomic operations, of 4 or 8; of atomic add an integer, float or double; of atomic inc, and, or,
+ * xor an integer. WORD: a type of 8 bytes. pe counts in SHMEM_TEAM_WORLD. Names are those of OpenSHMEM, which says more.
  *
  *   shmemx_device_put(GROUP, view, T *dest, const T *source, size_t nelems, int pe)            put_nbi, get, get_nbi
  *   shmemx_device_putmem(GROUP, view, void *dest, const void *source, size_t nbytes, int pe)   putmem_nbi, getmem, ...
+ *   shmemx_device_iput(GROUP, view, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)   iget
  *   shmemx_device_p(view, T *dest, T value, int pe)         T shmemx_device_g(view, const T *source, int pe)
  *   shmemx_device_put_signal(GROUP, view, T *dest, const T *source, size_t nelems,
  *                            [signal_view,] WORD *sig_addr, uint64_t signal, int sig_op, int pe)      put_signal_nbi
@@ -140,13 +142,18 @@ int shmemx_device_spare_blocks(void);
  *   size_t shmemx_device_wait_until_any(view, the same)                            test_any, test_all, test
  *   size_t shmemx_device_wait_until_some(view, const T *ivars, size_t nelems, size_t *indices, status, cmp, cmp_value)
  *                                         test_some; all of these with _vector and const T *cmp_values instead of a value
- *   shmemx_device_fence, _quiet(GROUP, view)
+ *   shmemx_device_fence, _quiet, _flush(GROUP, view)
  *   shmemx_device_barrier, _sync(GROUP, team)        one group of each member
- *   shmemx_device_broadcast(GROUP, team, T *dest, const T *source, size_t nelems, int root)
- *   shmemx_device_sum_reduce, _min_reduce, _max_reduce(GROUP, team, T *dest, const T *source, size_t nelems)
+ *   shmemx_device_broadcast(GROUP, team, [view,] T *dest, const T *source, size_t nelems, int root)
+ *   shmemx_device_fcollect, _alltoall(GROUP, team, [view,] T *dest, const T *source, size_t nelems)
+ *   shmemx_device_sum_reduce(GROUP, team, [view,] T *dest, const T *source, size_t nelems)   prod, min, max, and, or, xor
+ *   shmemx_device_sum_reducescatter(GROUP, team, T *dest, const T *source, size_t nelems)    prod, min, max, and, or, xor
  *
- * dest and source of collective operations are any memory of this PE, the same one if the program likes. They are meant
- * for little data: each member sends its own to all others. */
+ * dest and source of collective operations are any memory of this PE; of broadcasts and reductions the same one if the
+ * program likes. nelems elements go from each member to each other one, and with reducescatter are each member's result.
+ * Without a view, data pass through the work area, in pieces: meant for little. With a view, dest is at the same place of
+ * its object on all members, and is ready for the result when the first member calls: then data go straight there.
+ */
 #ifdef __cplusplus
 extern "C++" {
 #if defined(__CUDACC__) || defined(__CUDA__) || defined(__CUDACC_RTC__)
@@ -157,9 +164,12 @@ extern "C++" {
 #include <mapshmem/device_copy.h>
 #include <mapshmem/device_ring.h>
 #include <mapshmem/device_rma.h>
+#include <mapshmem/device_strided.h>
 #include <mapshmem/device_amo.h>
 #include <mapshmem/device_wait.h>
 #include <mapshmem/device_team.h>
+#include <mapshmem/device_collect.h>
+#include <mapshmem/device_reduce.h>
 }
 #endif
 

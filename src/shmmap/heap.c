@@ -6,6 +6,7 @@
  */
 #include "shmmap/heap.h"
 
+#include "base/cache_line.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-enum { UNIT = 64, CLASSES = 64 }; /* UNIT: a cache line, so that objects never share one */
+enum { UNIT = SHMEMI_CACHE_LINE, CLASSES = 64 }; /* objects never share a line */
 
 struct heap_block {
     size_t offset, size; /* multiples of UNIT */

@@ -314,7 +314,8 @@ static bool is_certainly_host(uintptr_t address)
         return true;
     if (is_on_stack(address))
         return true;
-    return address >= shmemi_window.static_base && address < (uintptr_t)sbrk(0);
+    /* where no static data is known, nothing is known of what lies below the break */
+    return shmemi_window.static_size && address >= shmemi_window.static_base && address < (uintptr_t)sbrk(0);
 }
 
 /* Where private memory lies. The page of an address that no kind of GPU memory knows is remembered, unless the program

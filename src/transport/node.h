@@ -10,6 +10,7 @@
 #ifndef SHMEMI_NODE_H
 #define SHMEMI_NODE_H
 
+#include "base/cache_line.h"
 #include "bootstrap/job.h"
 #include "transport/driver.h"
 #include "transport/request.h"
@@ -19,7 +20,6 @@
 #include <stdint.h>
 
 enum {
-    SHMEMI_CACHE_LINE = 64,
     SHMEMI_RING_ENTRIES = 256,
     SHMEMI_RECORD_BYTES = 512,
     SHMEMI_STAGING_SLOTS_MAX = 64,

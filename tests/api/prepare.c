@@ -5,6 +5,8 @@
  */
 #include "check.h"
 
+#include "shmmap/region.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <shmemx.h>
@@ -122,8 +124,9 @@ static void check_refusals(char *memory, char *heap)
     CHECK(refused_prepare(NULL, 8) == -EINVAL);
     CHECK(refused_prepare(memory, 0) == -EINVAL);
     CHECK(refused_prepare(memory, SIZE_MAX) == -EINVAL);
-    CHECK(refused_prepare(heap, (size_t)1 << 36) == -EINVAL); /* runs into the range of mapped objects */
-    CHECK(refused_prepare(heap + ((size_t)1 << 36), 64) == -EINVAL);
+    char *last = (char *)shmemi_window.base + shmemi_window.span - 64; /* of the range of mapped objects */
+    CHECK(refused_prepare(heap, (size_t)(last - heap)) == -EINVAL);
+    CHECK(refused_prepare(last, 64) == -EINVAL);
     CHECK(refused_release(NULL) == -EINVAL);
     CHECK(shmemx_prepare(heap, PART) == 0 && shmemx_prepare(heap, PART) == 0);
     CHECK(refused_prepare(heap + 1, PART) == -EEXIST);

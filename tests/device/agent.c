@@ -52,6 +52,8 @@ static void put(struct shmemi_device_entry *entry, char *there, const char *slot
     if (entry->nbytes == 8 || entry->nbytes == 4)
         update(there, &(struct shmemi_amo){SHMEMI_AMO_SET, (unsigned)entry->nbytes, *(const uint64_t *)source, 0},
                NULL);
+    else if (entry->nbytes == 2)
+        __atomic_store_n((uint16_t *)(void *)there, *(const uint16_t *)source, __ATOMIC_RELAXED);
     else
         memcpy(there, source, entry->nbytes);
     if (entry->what & SHMEMI_DEVICE_SIGNAL)

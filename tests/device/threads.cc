@@ -4,6 +4,7 @@
 // sanitizer, which sees every access to the copies of all PEs. First the PEs reach each other directly, then by the ring
 // and the library's agent (agent.c), then one object directly and another one by the agent.
 #include "calls.h"
+#include "families.h"
 
 #include <memory>
 
@@ -59,6 +60,43 @@ static void run(bool by_ring)
         c.team.slot = 112;
     }
     shmemx_device_host_launch(PES, THREADS, [&] { make_all_calls(all[shmemx_device_host_block()], false); });
+}
+
+/* What every PE has for families.h. */
+struct for_families {
+    alignas(16) unsigned char dest[PES * FAMILY_BLOCK * 2 + 2 * FAMILY_GUARD];
+    double sums[4];
+    float single_sums[4];
+    unsigned short pairs[4];
+    alignas(16) char work[SHMEMX_DEVICE_WORK_BYTES(PES, FAMILY_SLOT)];
+};
+
+static void run_families(bool by_ring)
+{
+    enum { FEW = 2, STEP = 5 };
+    std::unique_ptr<for_families[]> copies(new for_families[PES]());
+    std::unique_ptr<unsigned char[]> sources[PES];
+    family_run all[PES];
+    for (int me = 0; me < PES; me++) {
+        family_run &r = all[me];
+        for_families &own = copies[static_cast<unsigned>(me)];
+        sources[me].reset(new unsigned char[family_bytes(PES)]());
+        r.view = r.team.work = view_of(copies.get(), me, by_ring);
+        r.team.area = own.work;
+        r.team.world = nullptr;
+        r.team.start = 0;
+        r.team.stride = 1;
+        r.team.pe = me;
+        r.team.n_pes = PES;
+        r.team.slot = FAMILY_SLOT;
+        r.dest = own.dest;
+        r.source = sources[me].get();
+        r.sums = own.sums;
+        r.single_sums = own.single_sums;
+        r.pairs = own.pairs;
+        r.failed = &failed[me];
+    }
+    shmemx_device_host_launch(PES, FEW, [&] { check_families(all[shmemx_device_host_block()], STEP); });
 }
 
 /* Words leave the ring before they are complete: it takes more of them than it has entries. */
@@ -227,9 +265,11 @@ int main()
     std::unique_ptr<two_objects[]> two(new two_objects[PES]());
     const shmemx_device_view_t before = view_of(two.get(), 0, false);
     run(false);
+    run_families(false);
     if (before.ring->n_entries)
         failed[0] = __LINE__;
     run(true);
+    run_families(true);
     put_to_two_objects(two.get(), before);
     meet_by_other_object(two.get());
     move_by_slots();

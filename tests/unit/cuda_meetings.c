@@ -69,6 +69,12 @@ static void check_combinations_through_areas(void)
     check_combining(&sum[SHMEMI_KIND_BF16], SHMEMI_COMBINE_INCLUSIVE, 100001, 2, true);
     open_team(2, 1);
     check_combining(&sum[SHMEMI_KIND_I8], SHMEMI_COMBINE_EXCLUSIVE, 333333, 1, false);
+    open_team(4, 2); /* by halves of units up to 64 KiB, but for elements of 16 bytes */
+    check_combining(&sum[SHMEMI_KIND_F32], SHMEMI_COMBINE_ALL, 16384, 0, false);
+    check_combining(&sum[SHMEMI_KIND_F32], SHMEMI_COMBINE_ALL, 16385, 4, true);
+    check_combining(&sum[SHMEMI_KIND_F16], SHMEMI_COMBINE_ALL, 32767, 2, false);
+    check_combining(&shmemi_ops[SHMEMI_OP_prod][SHMEMI_KIND_C32], SHMEMI_COMBINE_INCLUSIVE, 8191, 4, false);
+    check_combining(&shmemi_ops[SHMEMI_OP_prod][SHMEMI_KIND_C64], SHMEMI_COMBINE_ALL, 4096, 8, false);
 }
 
 /* ---- The order of meetings --------------------------------------------------------------------------------------- */

@@ -98,6 +98,13 @@ static void check_several_blocks(void)
     check_storing(SHMEMI_MEETING_THREADS * SHMEMI_UNIT_BYTES + 1, 0, 0, 2, 7);
     check_storing(MANY, 0, 1, 1, 0);
     check_storing(MANY, 0, 0, 1, 0);
+    static const size_t limits[] = {24, 255, 256, 511, 512, 513, 16383, 32768, 65528, 65535, 65536, 65537, 65544};
+    static const int members[] = {3, 4, 5, 8};
+    for (size_t i = 0; i < 4 * sizeof limits / sizeof *limits; i++) {
+        const size_t nbytes = limits[i / 4];
+        open_team(members[i % 4], (int)i % members[i % 4]);
+        check_storing(nbytes, i % 3 ? 0 : nbytes, 0, team.n, i % 2 ? 8 : i % 16);
+    }
     open_team(5, 3);
     check_storing(100000, 0, 3, 1, 2);
     check_storing(100000, 100000, 0, 5, 0);

@@ -11,128 +11,14 @@
 #include "gpu/copy_threads/copy_pool.h"
 #include "transport/driver.h"
 #include "transport/drivers/table.h"
+#include "fake_memory.h"
 #include "unit.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 enum { CHUNK = 64 << 10, SMALL = SHMEMI_PIPELINE_SMALL, ROOM = 6 << 20, GUARD = 64, USERS = 3 };
-
-/* ---- A kind of memory whose copies are made when they are found complete ----------------------------------------- */
-
-struct copy {
-    char *dest;
-    const char *source;
-    size_t nbytes;
-    unsigned looks;
-};
-
-static struct {
-    atomic_long starts, tests, under_way, pins, unpins;
-    long fail_start, fail_test; /* the call that fails, from 1; 0: none */
-    unsigned delay;
-} fake;
-
-static int fake_copy(const struct shmemi_place *dest, const struct shmemi_place *source,
-                     const struct shmemi_shape *shape)
-{
-    if (++fake.starts == fake.fail_start)
-        return -EIO;
-    memcpy((char *)dest->address, (const char *)source->address, shape->width);
-    return 0;
-}
-
-static int fake_start(const struct shmemi_place *dest, const struct shmemi_place *source,
-                      const struct shmemi_shape *shape, struct shmemi_event *event_p)
-{
-    if (++fake.starts == fake.fail_start)
-        return -EIO;
-    struct copy *copy = malloc(sizeof *copy);
-    CHECK(copy && shape->rows == 1 && shape->width);
-    *copy = (struct copy){(char *)dest->address, (const char *)source->address, shape->width, 0};
-    extern const struct shmemi_memory fake_memory;
-    *event_p = (struct shmemi_event){.memory = &fake_memory, .handle = copy};
-    fake.under_way++;
-    return 0;
-}
-
-static int fake_finish(struct copy *copy)
-{
-    int rc = ++fake.tests == fake.fail_test ? -ENXIO : 0;
-    if (!rc)
-        memcpy(copy->dest, copy->source, copy->nbytes);
-    free(copy);
-    fake.under_way--;
-    return rc;
-}
-
-static int fake_test(struct shmemi_event *event)
-{
-    struct copy *copy = event->handle;
-    return copy->looks++ < fake.delay ? -EAGAIN : fake_finish(copy);
-}
-
-static int fake_wait(struct shmemi_event *event)
-{
-    return fake_finish(event->handle);
-}
-
-static int fake_pin(void *address, size_t size)
-{
-    CHECK(address && size);
-    fake.pins++;
-    return 0;
-}
-
-static void fake_unpin(void *address, size_t size)
-{
-    CHECK(address && size);
-    fake.unpins++;
-}
-
-static bool fake_is_pinned(const void *address, size_t size)
-{
-    (void)size;
-    return (uintptr_t)address % 2 == 0;
-}
-
-static int no_devices(void)
-{
-    return 0;
-}
-
-static int no_pci(int device, char *text, size_t size)
-{
-    (void)device, (void)text, (void)size;
-    return -ENODEV;
-}
-
-static bool fake_helps(const struct shmemi_place *place)
-{
-    (void)place;
-    return true;
-}
-
-static const struct shmemi_pinning fake_pinning = {
-    .pin = fake_pin,
-    .unpin = fake_unpin,
-    .is_pinned = fake_is_pinned,
-    .helps = fake_helps,
-};
-
-const struct shmemi_memory fake_memory = {
-    .name = "fake",
-    .type = SHMEMI_MEMTYPE_CUDA,
-    .device_count = no_devices,
-    .device_pci = no_pci,
-    .copy = fake_copy,
-    .copy_start = fake_start,
-    .event_test = fake_test,
-    .event_wait = fake_wait,
-    .pinning = &fake_pinning,
-};
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */
 
@@ -238,7 +124,7 @@ static void make_far(struct far *far, enum way way, char *memory)
 
 static int send(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
 {
-    struct shmemi_pipeline_data source = {data->size, pack, NULL, data, direct, n_direct};
+    struct shmemi_pipeline_data source = {data->size, pack, NULL, data, direct, n_direct, 0};
     memset(data->met, 0, data->size);
     int rc = shmemi_pipeline_copy(&far->side, &source);
     if (!rc && shmemi_context_has_pending(&far->context))
@@ -248,7 +134,7 @@ static int send(struct far *far, const struct data *data, const struct shmemi_di
 
 static int receive(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
 {
-    struct shmemi_pipeline_data dest = {data->size, NULL, unpack, data, direct, n_direct};
+    struct shmemi_pipeline_data dest = {data->size, NULL, unpack, data, direct, n_direct, 0};
     memset(data->met, 0, data->size);
     return shmemi_pipeline_copy(&far->side, &dest);
 }
@@ -316,6 +202,55 @@ static void check_direct(struct data *data)
     for (int way = 0; way < WAYS; way++) {
         check_send(data, way, &(struct shmemi_direct_range){0, data->size, data->source}, 1);
         check_receive(data, way, &(struct shmemi_direct_range){0, data->size, data->dest}, 1);
+    }
+}
+
+/* Each far side gets the data of its own, with the ranges that all have in common. */
+static void check_several_of(enum way way, size_t size, const struct shmemi_direct_range *direct, size_t n_direct)
+{
+    enum { SIDES = 3 };
+    struct data data[SIDES];
+    struct far far[SIDES];
+    struct shmemi_far_side sides[SIDES];
+    for (size_t i = 0; i < SIDES; i++) {
+        make_data(&data[i], size + GUARD);
+        data[i].size = size;
+        fill(data[i].source, size, size + i);
+        memset(data[i].met, 0, size);
+        memset(data[i].dest, 0x5a, size + GUARD);
+        make_far(&far[i], way, data[i].dest);
+        sides[i] = far[i].side;
+        for (size_t k = 0; k < n_direct && way != IN_PLACE; k++)
+            memcpy(data[i].source + direct[k].at, direct[k].bytes, direct[k].size);
+    }
+    const struct shmemi_pipeline_data source = {size, pack, NULL, data, direct, n_direct, sizeof data[0]};
+    CHECK(shmemi_far_is_like(&sides[0], &sides[SIDES - 1]));
+    CHECK(!shmemi_pipeline_send(sides, SIDES, &source));
+    for (size_t i = 0; i < SIDES; i++) {
+        CHECK(!shmemi_context_has_pending(&far[i].context) || !shmemi_drivers_quiet(&far[i].context));
+        check_met(&data[i], direct, way == IN_PLACE ? 0 : n_direct);
+        CHECK(!memcmp(data[i].dest, data[i].source, size) &&
+              all_are((unsigned char *)data[i].dest + size, GUARD, 0x5a));
+        free_data(&data[i]);
+    }
+}
+
+static void check_several(struct data *data)
+{
+    static const size_t sizes[] = {1, SMALL - 1, SMALL, SMALL + 1, (1 << 20) + 1, 4 << 20, (4 << 20) + 12345};
+    fill(data->source, 6000000, 5);
+    const struct shmemi_direct_range direct[] = {{0, 100000, data->source},
+                                                 {100000, 0, data->source},
+                                                 {300001, 1, data->source + 7},
+                                                 {2000000, 1000000, data->source + 9}};
+    for (int way = 0; way < WAYS; way++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            fake.delay = i % 4;
+            check_several_of(way, sizes[i], NULL, 0);
+        }
+        check_several_of(way, 3000000, direct, 4);
+        check_several_of(way, 3000001, direct, 4);
+        CHECK(!fake.under_way);
     }
 }
 
@@ -446,6 +381,7 @@ static void check_all(unsigned threads, size_t chunk)
     check_pool(threads);
     check_sizes(&data);
     check_direct(&data);
+    check_several(&data);
     check_failures(&data);
     check_threads();
     check_small_buffers(&data);

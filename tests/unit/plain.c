@@ -2,12 +2,13 @@
  *
  * Pages of host memory that are remembered: the table; that what other libraries map is seen, and mapped as it should
  * be; and that the answer is right when memory changes its kind, with a made-up GPU whose driver is told by the test
- * which addresses are its own and counts the questions.
+ * which addresses are its own and counts the questions. All of it a second time without a limit of the stack, where
+ * memory is mapped from low addresses up, below the program and its break.
  */
 #define _GNU_SOURCE
 #include "base/system/plain.h"
 
-#include "shmmap/region.h"
+#include "shmmap/symmetric.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -15,16 +16,19 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PAGE = SHMEMI_PLAIN_PAGE, TABLE = SHMEMI_PLAIN_PAGES * PAGE, GRANULE = 1 << SHMEMI_GRANULE_SHIFT };
 
+static size_t kernel_page; /* bytes: at least PAGE */
+
 /* ---- The made-up GPU --------------------------------------------------------------------------------------------- */
 
 static struct {
     _Atomic uintptr_t own,
-        locked; /* the first addresses of its own memory, and of what it has page-locked; PAGE bytes */
+        locked; /* the first addresses of its own memory, and of what it has page-locked; a page; 0: none */
     atomic_int n_questions;
 } driver;
 
@@ -40,9 +44,9 @@ static void driver_close(void)
 static enum shmemi_claim driver_claim(const void *address)
 {
     atomic_fetch_add(&driver.n_questions, 1);
-    if ((uintptr_t)address - driver.own < PAGE)
+    if (driver.own && (uintptr_t)address - driver.own < kernel_page)
         return SHMEMI_CLAIM_OWN;
-    return (uintptr_t)address - driver.locked < PAGE ? SHMEMI_CLAIM_LOCKED : SHMEMI_CLAIM_NONE;
+    return driver.locked && (uintptr_t)address - driver.locked < kernel_page ? SHMEMI_CLAIM_LOCKED : SHMEMI_CLAIM_NONE;
 }
 
 static void driver_adopt(struct shmemi_place *place)
@@ -129,7 +133,7 @@ static void check_ranges(void)
 
 static char *pages(size_t n)
 {
-    char *address = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *address = mmap(NULL, n * kernel_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(address != MAP_FAILED);
     return address;
 }
@@ -138,7 +142,7 @@ static char *pages(size_t n)
 static void reserve(char *address, size_t nbytes)
 {
     void *(*their_mmap)(void *, size_t, int, int, int, off_t);
-    *(void **)&their_mmap = dlsym(RTLD_DEFAULT, nbytes == PAGE ? "mmap" : "mmap64");
+    *(void **)&their_mmap = dlsym(RTLD_DEFAULT, nbytes == kernel_page ? "mmap" : "mmap64");
     CHECK(their_mmap(address, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == address);
 }
 
@@ -153,36 +157,36 @@ static void learn(const void *address)
 static void check_mapping(void)
 {
     char *a = pages(4);
-    memset(a, 1, 4 * PAGE);
+    memset(a, 1, 4 * kernel_page);
     for (int i = 0; i < 4; i++)
-        learn(a + (size_t)i * PAGE);
-    CHECK(!munmap(a + PAGE, 2 * PAGE));
-    reserve(a + PAGE, PAGE);
-    CHECK(shmemi_is_plain(a) && !shmemi_is_plain(a + PAGE) && shmemi_is_plain(a + 3 * PAGE));
-    reserve(a, 4 * PAGE);
-    CHECK(!shmemi_is_plain(a) && !shmemi_is_plain(a + 3 * PAGE));
-    munmap(a, 4 * PAGE);
-    char *moved = mremap(pages(1), PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, pages(2));
+        learn(a + (size_t)i * kernel_page);
+    CHECK(!munmap(a + kernel_page, 2 * kernel_page));
+    reserve(a + kernel_page, kernel_page);
+    CHECK(shmemi_is_plain(a) && !shmemi_is_plain(a + kernel_page) && shmemi_is_plain(a + 3 * kernel_page));
+    reserve(a, 4 * kernel_page);
+    CHECK(!shmemi_is_plain(a) && !shmemi_is_plain(a + 3 * kernel_page));
+    munmap(a, 4 * kernel_page);
+    char *moved = mremap(pages(1), kernel_page, 2 * kernel_page, MREMAP_MAYMOVE | MREMAP_FIXED, pages(2));
     CHECK(moved != MAP_FAILED);
-    moved[2 * PAGE - 1] = 1;
-    munmap(moved, 2 * PAGE);
+    moved[2 * kernel_page - 1] = 1;
+    munmap(moved, 2 * kernel_page);
     errno = 0;
     CHECK(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
-    CHECK(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, -1, 0) == MAP_FAILED && errno == EBADF);
+    CHECK(mmap(NULL, kernel_page, PROT_READ, MAP_PRIVATE, -1, 0) == MAP_FAILED && errno == EBADF);
 }
 
 /* Mapped from a file, at an offset beyond 32 bits. */
 static void check_file(void)
 {
-    const off_t offset = ((off_t)5 << 32) + PAGE;
+    const off_t offset = ((off_t)5 << 32) + kernel_page;
     int fd = memfd_create("plain", 0);
-    CHECK(fd >= 0 && !ftruncate(fd, offset + PAGE) && pwrite(fd, "here", 5, offset) == 5);
-    char *a = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    CHECK(fd >= 0 && !ftruncate(fd, offset + kernel_page) && pwrite(fd, "here", 5, offset) == 5);
+    char *a = mmap(NULL, kernel_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     CHECK(a != MAP_FAILED && !strcmp(a, "here"));
     learn(a);
-    CHECK(mmap(a, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, offset) == a && !strcmp(a, "here"));
+    CHECK(mmap(a, kernel_page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, offset) == a && !strcmp(a, "here"));
     CHECK(!shmemi_is_plain(a));
-    munmap(a, PAGE);
+    munmap(a, kernel_page);
     close(fd);
 }
 
@@ -193,12 +197,12 @@ static void check_questions(void)
     char *a = pages(2);
     learn(a);
     CHECK(!questions_about(a) && !questions_about(a + PAGE - 8) && shmemi_is_host(a, PAGE));
-    CHECK(questions_about(a + PAGE));
+    CHECK(questions_about(a + kernel_page));
     CHECK(!is_gpu(NULL, 8) && !shmemi_is_plain(NULL));
     static char data;
     char local;
     CHECK(!questions_about(&data) && !questions_about(&local));
-    munmap(a, 2 * PAGE);
+    munmap(a, 2 * kernel_page);
 }
 
 /* At one address: malloc's memory, then the GPU's, then malloc's again, then page-locked. */
@@ -206,18 +210,18 @@ static void check_kinds(void)
 {
     char *a = pages(1);
     learn(a);
-    CHECK(!munmap(a, PAGE));
-    reserve(a, PAGE);
+    CHECK(!munmap(a, kernel_page));
+    reserve(a, kernel_page);
     driver.own = (uintptr_t)a;
     for (int i = 0; i < 10; i++)
         CHECK(is_gpu(a, 8) && questions_about(a));
     driver.own = 0;
-    CHECK(mmap(a, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == a);
+    CHECK(mmap(a, kernel_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == a);
     learn(a);
     driver.locked = (uintptr_t)a; /* registered: still host memory */
     CHECK(!is_gpu(a, 8));
-    munmap(a, PAGE);
-    reserve(a, PAGE);
+    munmap(a, kernel_page);
+    reserve(a, kernel_page);
     for (int i = 0; i < 10; i++) /* allocated page-locked: the driver may put it to another use unseen */
         CHECK(!is_gpu(a, 8) && questions_about(a));
     driver.locked = 0;
@@ -230,7 +234,7 @@ static void check_kinds(void)
 static void check_left_over(void)
 {
     char *a = pages(1);
-    CHECK(!munmap(a, PAGE) && !is_gpu(a, 0));
+    CHECK(!munmap(a, kernel_page) && !is_gpu(a, 0));
     driver.own = (uintptr_t)a;
     CHECK(is_gpu(a, 8));
     driver.own = 0;
@@ -254,7 +258,7 @@ static void *disturb(void *address)
         ask_if_private((char *)address + TABLE);
         ask_if_private((char *)address - TABLE);
         is_gpu(other, 8);
-        munmap(other, PAGE);
+        munmap(other, kernel_page);
     }
     return NULL;
 }
@@ -268,16 +272,16 @@ static void check_threads(void)
         CHECK(!pthread_create(&threads[i], NULL, disturb, a));
     for (int i = 0; i < ROUNDS; i++) {
         CHECK(!is_gpu(a, 8));
-        reserve(a, PAGE);
+        reserve(a, kernel_page);
         driver.own = (uintptr_t)a;
         CHECK(is_gpu(a, 8));
         driver.own = 0;
-        CHECK(mmap(a, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == a);
+        CHECK(mmap(a, kernel_page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == a);
     }
     is_over = true;
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    munmap(a, PAGE);
+    munmap(a, kernel_page);
 }
 
 /* ---- Another library takes mmap over ----------------------------------------------------------------------------- */
@@ -305,9 +309,9 @@ static bool take_over(void)
 {
     struct jump code = jump;
     void *target = (void *)other_mmap;
-    char *place = dlsym(RTLD_DEFAULT, "mmap"), *page = place - (uintptr_t)place % PAGE;
+    char *place = dlsym(RTLD_DEFAULT, "mmap"), *page = place - (uintptr_t)place % kernel_page;
     memcpy(code.to, &target, sizeof target);
-    if (mprotect(page, 2 * (size_t)PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+    if (mprotect(page, 2 * kernel_page, PROT_READ | PROT_WRITE | PROT_EXEC))
         return false;
     memcpy(place, &code, sizeof code);
     __builtin___clear_cache(place, place + sizeof code);
@@ -322,18 +326,26 @@ static void check_taken_over(void)
     CHECK(shmemi_is_plain(page));
     if (!take_over())
         return;
-    remember(page + PAGE);
-    CHECK(!shmemi_is_plain(page) && !shmemi_is_plain(page + PAGE));
+    remember(page + kernel_page);
+    CHECK(!shmemi_is_plain(page) && !shmemi_is_plain(page + kernel_page));
 }
 
-int main(void)
+/* The kernel lays out addresses when a program starts. Returns where it may not have so much stack. */
+static void run_again(char **argv)
+{
+    const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    char *again[] = {argv[0], "again", NULL};
+    if (setrlimit(RLIMIT_STACK, &unlimited))
+        return;
+    execv("/proc/self/exe", again);
+    CHECK(!"execv");
+}
+
+int main(int argc, char **argv)
 {
     remember((char *)0x7f0000000000);
     CHECK(!shmemi_is_plain((char *)0x7f0000000000)); /* not open */
-    if (sysconf(_SC_PAGESIZE) != PAGE) {
-        printf("the kernel's pages are larger than those of the table: skipped\n");
-        return 77;
-    }
+    kernel_page = (size_t)sysconf(_SC_PAGESIZE);
     if (shmemi_plain_open()) {
         printf("other libraries call another mmap: skipped\n");
         return 77;
@@ -342,6 +354,10 @@ int main(void)
     check_ranges();
     shmemi_memory_discover();
     CHECK(shmemi_memory_probe && !shmemi_window_open((size_t)32 * GRANULE, (size_t)4 * GRANULE, 0));
+    check_left_over(); /* also while no static data is known */
+    struct shmemi_region data = {0};
+    shmemi_static_data_find(&data.base, &data.size);
+    CHECK(data.size && !shmemi_region_add_static(&data));
     check_left_over();
     check_mapping();
     check_file();
@@ -354,5 +370,7 @@ int main(void)
     CHECK(!shmemi_is_plain(page));
     shmemi_window_close();
     check_taken_over();
+    if (argc == 1)
+        run_again(argv);
     return 0;
 }

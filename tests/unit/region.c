@@ -182,7 +182,6 @@ static void check_for_each(void)
     shmemi_region_remove(&c);
 }
 
-/* How many bytes of addresses this process uses. */
 /* Objects of two devices that this PE shares with others: the most counts, and only as long as the object is there. */
 static void check_sharers(void)
 {
@@ -220,6 +219,7 @@ static void check_unknown(void)
     CHECK(find(SHMEMI_REGION_HEAP) == &heap);
 }
 
+/* How many bytes of addresses this process uses. */
 static size_t addresses_in_use(void)
 {
     size_t pages = 0;
@@ -227,6 +227,21 @@ static size_t addresses_in_use(void)
     CHECK(file && fscanf(file, "%zu", &pages) == 1);
     fclose(file);
     return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Emulators of processes take a limit of addresses, and do not keep it. */
+static bool limits_are_kept(void)
+{
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_AS, &before);
+    limit = before;
+    limit.rlim_cur = addresses_in_use();
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    void *more = mmap(NULL, SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    if (more != MAP_FAILED)
+        munmap(more, SPAN);
+    return more == MAP_FAILED;
 }
 
 static void check_limited(size_t room, size_t heap_size, size_t least, size_t most)
@@ -273,16 +288,20 @@ static void check_no_room_for_table(void)
     CHECK(rc == -ENOMEM && !shmemi_window.span && addresses_in_use() == used);
 }
 
+static bool is_there(void *page)
+{
+    return msync(page, 1, MS_ASYNC) == 0 || errno != ENOMEM;
+}
+
 /* After it has been made smaller, nothing of it is left behind the end. */
 static void check_shrink(void)
 {
-    unsigned char in_core[1];
     open_window();
     shmemi_window_shrink(SPAN + GRANULE); /* it never grows */
-    CHECK(shmemi_window.span == SPAN && mincore(at(SPAN - GRANULE), 1, in_core) == 0);
+    CHECK(shmemi_window.span == SPAN && is_there(at(SPAN - GRANULE)));
     shmemi_window_shrink(HEAP + GRANULE);
     struct shmemi_region one = mapped(GRANULE), other = mapped(1);
-    CHECK(shmemi_window.span == HEAP + GRANULE && mincore(at(HEAP + GRANULE), 1, in_core) && errno == ENOMEM);
+    CHECK(shmemi_window.span == HEAP + GRANULE && !is_there(at(HEAP + GRANULE)));
     CHECK(shmemi_region_add_mapped(&one) == 0 && shmemi_region_add_mapped(&other) == -ENOSPC);
     shmemi_region_remove(&one);
     shmemi_window_close();
@@ -304,12 +323,17 @@ int main(void)
         shmemi_window_close();
         CHECK(!shmemi_region_of((void *)heap.base) && !find(SHMEMI_REGION_HEAP));
     }
+    const bool has_limits = limits_are_kept();
     check_numbers();
-    check_limits();
-    check_no_room_for_table();
+    if (has_limits) {
+        check_limits();
+        check_no_room_for_table();
+    }
     check_shrink();
     check_reserved();
     shmemi_log_hold(true);
     CHECK(shmemi_window_open(HEAP, HEAP, 0) == -EINVAL); /* no room beside the heap */
-    return 0;
+    if (!has_limits)
+        puts("skipped: all but what happens under a limit of addresses, which the system does not keep (RLIMIT_AS)");
+    return has_limits ? 0 : 77;
 }

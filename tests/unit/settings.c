@@ -265,14 +265,14 @@ static void check_choices(void)
 /* One word of the bootstrap takes a file. */
 static void check_bootstrap(void)
 {
-    static const char *const words[] = {"auto", "pmix", "mpi", "pmi", "single", "mpi:x"};
+    static const char *const words[] = {"auto", "pmix", "mpi", "pmi", "torchrun", "single", "mpi:x"};
     for (int i = 0; i <= SHMEMI_BOOTSTRAP_MPI_FILE; i++) {
         setenv("SHMEM_BOOTSTRAP", words[i], 1);
         CHECK(shmemi_settings_read() == 0 && shmemi_settings.bootstrap == i);
         CHECK(!strcmp(shmemi_settings_mpi_module(), i == SHMEMI_BOOTSTRAP_MPI_FILE ? "x" : ""));
     }
     check_refused("SHMEM_BOOTSTRAP", "mpi:");
-    CHECK(strstr(report, "auto|pmix|mpi|pmi|single|mpi:FILE"));
+    CHECK(strstr(report, "auto|pmix|mpi|pmi|torchrun|single|mpi:FILE"));
     check_refused("SHMEM_BOOTSTRAP", "single,");
     check_refused("SHMEM_BOOTSTRAP", "");
 }

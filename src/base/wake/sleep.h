@@ -16,6 +16,8 @@
  *   shmem-kernels           in naps (device/ring.c)                         nobody: kernels cannot
  *   shmem-coll              here (shmem/coll/stream/on_stream.c)            shmem-agent
  *   copy threads            here (gpu/copy_threads/double_queue.c)          who starts a copy, and each other
+ *   that hears of ends      in recv, on the connection to the rendezvous    its server (bootstrap/rendezvous)
+ *   a rendezvous' server    in poll, on its connections                     PEs
  *   the watchdog            here (instrument/watchdog.c); 250 ms while      who has something watched
  *                           something is watched
  */

@@ -50,20 +50,9 @@ static bool ask_for_presence(void)
     return fences.has_come;
 }
 
-/* Write "; PE 3, 5 and 2 others have not come", or nothing if nobody is known to be missing. */
-static void list_missing(char *text, size_t size)
+static bool has_come(int pe)
 {
-    enum { LISTED_MAX = 8 };
-    int n = 0;
-    size_t length = 0;
-    text[0] = '\0';
-    for (int pe = 0; pe < shmemi_pmix.n_pes; pe++)
-        if (!atomic_load(&fences.has_come[pe]) && n++ < LISTED_MAX)
-            length += (size_t)snprintf(text + length, size - length, "%s%d", length ? ", " : "; PE ", pe);
-    if (n > LISTED_MAX)
-        length += (size_t)snprintf(text + length, size - length, " and %d others", n - LISTED_MAX);
-    if (n)
-        snprintf(text + length, size - length, n == 1 ? " has not come" : " have not come");
+    return atomic_load(&fences.has_come[pe]);
 }
 
 /* The fence under way. Static, because the answer may come after the wait. */
@@ -124,7 +113,7 @@ int shmemi_pmix_fence(void)
     if (status == PMIX_ERR_TIMEOUT) {
         char missing[256] = "";
         if (ask_for_presence())
-            list_missing(missing, sizeof missing);
+            shmemi_list_missing(missing, sizeof missing, shmemi_pmix.n_pes, has_come);
         return shmemi_init_is_over(missing);
     }
     return status == PMIX_SUCCESS ? 0 : shmemi_pmix_report("the start-up fence", status);

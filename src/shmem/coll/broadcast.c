@@ -118,6 +118,13 @@ static int broadcast_pull(struct node_broadcast *broadcast)
     return 0;
 }
 
+static int broadcast_parts(struct node_broadcast *broadcast)
+{
+    return shmemi_broadcast_parts(&(struct shmemi_parts){broadcast->team, broadcast->dest, broadcast->source,
+                                                         broadcast->nbytes, broadcast->root, broadcast->root_keeps_dest,
+                                                         broadcast->number});
+}
+
 static int broadcast_in_node(struct node_broadcast *broadcast)
 {
     struct shmemi_team *team = broadcast->team;
@@ -132,6 +139,8 @@ static int broadcast_in_node(struct node_broadcast *broadcast)
         return broadcast_eager(broadcast);
     case SHMEMI_broadcast_push:
         return broadcast_push(broadcast);
+    case SHMEMI_broadcast_parts:
+        return team->node.n > 2 ? broadcast_parts(broadcast) : broadcast_pull(broadcast);
     default:
         return broadcast_pull(broadcast);
     }

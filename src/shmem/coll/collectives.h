@@ -153,7 +153,6 @@ int shmemi_send_to_self(struct shmemi_context *context, struct shmemi_event *own
 int shmemi_own_wait(struct shmemi_event *own);
 /* Copy this PE's source to its dest; complete on return. Does nothing if they are the same. */
 int shmemi_copy_own(const struct shmemi_symmetric *dest, const struct shmemi_symmetric *source, size_t nbytes);
-
 /* Whether this is GPU memory in which all members of a node reach each other's copies directly, so that a transfer is
  * one copy by the GPU. All members find the same for a dest; for a source they may not, since it may be private. */
 static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
@@ -161,6 +160,16 @@ static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
     return dest->region && dest->region->is_reached_directly;
 }
 
+/* A broadcast inside a node by parts (shmem/coll/levels/parts.c), of at least three members. */
+struct shmemi_parts {
+    struct shmemi_team *team;
+    const struct shmemi_symmetric *dest, *source;
+    size_t nbytes;
+    int root; /* rank */
+    bool root_keeps_dest;
+    uint64_t number;
+};
+int shmemi_broadcast_parts(const struct shmemi_parts *parts);
 /* ---- GPU memory (shmem/coll/device.c) ---------------------------------------------------------------------------- */
 
 /* A range of bytes that one PE combines for the members of a part of a team. */
@@ -173,6 +182,8 @@ struct shmemi_device_work {
     int first;     /* index in `among` of the left operand; the others follow cyclically */
     int n_targets; /* how many of `among` get the result; prefixes: all of them, and first is 0 */
 };
+/* Where a member's copy is, from byte `at` on; false if no device of this PE reaches it. */
+bool shmemi_device_place(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p);
 /* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
 

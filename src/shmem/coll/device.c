@@ -7,10 +7,9 @@
 
 #include <errno.h>
 
-/* The place of a member's copy in this process; false if it has none. */
-static bool place_of(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p)
+bool shmemi_device_place(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p)
 {
-    const struct shmemi_view *view = shmemi_region_near_view(memory->region, world_pe);
+    const struct shmemi_view *view = memory->region ? shmemi_region_near_view(memory->region, world_pe) : NULL;
     if (!view || shmemi_view_host(view) || !view->driver->is_direct)
         return false;
     *place_p = view->place;
@@ -23,7 +22,7 @@ static bool find_places(const struct shmemi_device_work *work, const struct shme
 {
     for (int i = 0; i < n; i++) {
         int member = work->among->pes[(work->first + i) % n];
-        if (!place_of(memory, at, shmemi_team_world_pe(work->team, member), &places[i]))
+        if (!shmemi_device_place(memory, at, shmemi_team_world_pe(work->team, member), &places[i]))
             return false;
     }
     return true;

@@ -34,6 +34,17 @@ static inline enum shmemi_kind shmemi_kind_of(const struct shmemi_op *op)
     return (enum shmemi_kind)((op - &shmemi_ops[0][0]) % SHMEMI_KINDS);
 }
 
+/* The operation that a copy is, if there is a single source: of the largest elements that divide addresses with these
+ * bits and lengths. */
+static inline const struct shmemi_op *shmemi_op_for_copies(uintptr_t bits)
+{
+    const enum shmemi_kind kind = bits % 2   ? SHMEMI_KIND_U8
+                                  : bits % 4 ? SHMEMI_KIND_U16
+                                  : bits % 8 ? SHMEMI_KIND_U32
+                                             : SHMEMI_KIND_U64;
+    return &shmemi_ops[SHMEMI_OP_or][kind];
+}
+
 static inline void shmemi_combine(const struct shmemi_op *op, void *into, const void *a, const void *b, size_t nbytes)
 {
     op->combine(into, a, b, nbytes / op->size);

@@ -8,6 +8,7 @@
 #include "deep/pipeline.h"
 #include "deep/image.h"
 #include "shmem/internal.h"
+#include "shmem/team.h"
 #include "shmem/shmemx.h"
 
 /* The memory of an image on a PE. */
@@ -29,12 +30,38 @@ static inline const struct shmemi_type *shmemi_deep_type(shmemx_type_t type)
     return (const struct shmemi_type *)type;
 }
 
+/* A call of put_deep, or the root's of broadcast_deep. */
+struct shmemi_deep_put {
+    const char *routine;
+    void *dest;
+    size_t capacity;
+    const void *source;
+    shmemx_type_t type;
+    size_t nelems;
+    const struct shmemi_signal *signal; /* or NULL */
+    bool is_blocking;
+    int pe;
+    const struct shmemi_team *team; /* broadcast_deep: all members, instead of pe */
+};
+
 /* -EINVAL, logged, if this is not a type. */
 int shmemi_deep_check_type(const char *routine, shmemx_type_t type);
 
 /* Walk objects of this PE and lay out their image. 0 or -errno, logged. */
 int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t type, size_t nelems,
                      struct shmemi_graph *graph);
+
+/* Walk the objects, and put their graph if it fits: what the function returns is 0 or -errno. Returns what put_deep does. */
+typedef int (*shmemi_deep_put_graph_t)(const struct shmemi_deep_put *put, const struct shmemi_graph *graph);
+ptrdiff_t shmemi_deep_walk_and_put(const struct shmemi_deep_put *put, shmemi_deep_put_graph_t put_graph_to);
+/* Find the memory of the image on a PE, and describe the image for it. 0 or -errno, logged. */
+int shmemi_deep_aim(const struct shmemi_deep_put *put, const struct shmemi_graph *graph, int pe,
+                    struct shmemi_deep_target *target, struct shmemi_image *image);
+/* Send the image, and the signal. */
+int shmemi_deep_send(const struct shmemi_deep_put *put, const struct shmemi_deep_target *target,
+                     const struct shmemi_image *image);
+/* How an image is packed by the pipeline. */
+void shmemi_deep_pack(const void *image, size_t at, char *bytes, size_t nbytes);
 
 /* Transfer the image of a graph through the pipeline. data: how it is packed or unpacked. */
 int shmemi_deep_by_pipeline(const struct shmemi_deep_target *target, const struct shmemi_graph *graph,

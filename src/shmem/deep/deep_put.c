@@ -16,19 +16,6 @@
 
 #include <inttypes.h>
 
-/* A call of put_deep. */
-struct deep_put {
-    const char *routine;
-    void *dest;
-    size_t capacity;
-    const void *source;
-    shmemx_type_t type;
-    size_t nelems;
-    const struct shmemi_signal *signal; /* or NULL */
-    bool is_blocking;
-    int pe;
-};
-
 int shmemi_deep_check_type(const char *routine, shmemx_type_t type)
 {
     if (type && shmemi_type_exists(shmemi_deep_type(type)))
@@ -58,7 +45,7 @@ int shmemi_deep_walk(const char *routine, const void *objects, shmemx_type_t typ
 
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
-static void pack(const void *image, size_t at, char *bytes, size_t nbytes)
+void shmemi_deep_pack(const void *image, size_t at, char *bytes, size_t nbytes)
 {
     shmemi_image_fill(image, at, bytes, nbytes);
 }
@@ -111,7 +98,8 @@ static void send_short(const struct shmemi_deep_target *target, const struct shm
                    target->pe);
 }
 
-static int send(const struct deep_put *put, const struct shmemi_deep_target *target, const struct shmemi_image *image)
+int shmemi_deep_send(const struct shmemi_deep_put *put, const struct shmemi_deep_target *target,
+                     const struct shmemi_image *image)
 {
     const size_t size = image->graph->size;
     char *mapped = target->view->mapped;
@@ -123,57 +111,65 @@ static int send(const struct deep_put *put, const struct shmemi_deep_target *tar
         return 0;
     } else if (mapped || put->is_blocking || !leave_in_buffers(target, image)) {
         rc = shmemi_deep_by_pipeline(target, image->graph,
-                                     (struct shmemi_pipeline_data){.pack = pack, .argument = image});
+                                     (struct shmemi_pipeline_data){.pack = shmemi_deep_pack, .argument = image});
     }
     if (!rc && put->signal)
         shmemi_put_signal(&shmemi_default_ctx.transport, put->routine, &(struct shmemi_payload){0}, *put->signal,
-                          put->pe);
+                          target->pe);
     return rc;
 }
 
 /* ---- The call ---------------------------------------------------------------------------------------------------- */
 
-static int put_graph(const struct deep_put *put, const struct shmemi_graph *graph)
+int shmemi_deep_aim(const struct shmemi_deep_put *put, const struct shmemi_graph *graph, int pe,
+                    struct shmemi_deep_target *target, struct shmemi_image *image)
 {
-    struct shmemi_deep_target target = {.routine = put->routine, .address = put->dest, .pe = put->pe};
     struct shmemi_region *region = shmemi_region_of(put->dest);
-    struct shmemi_image image;
     uint64_t base;
-    target.view = shmemi_reach(put->routine, put->dest, graph->size, put->pe, &target.offset);
-    int rc = shmemi_owner_base(region, put->pe, &base);
+    *target = (struct shmemi_deep_target){.routine = put->routine, .address = put->dest, .pe = pe};
+    target->view = shmemi_reach(put->routine, put->dest, graph->size, pe, &target->offset);
+    int rc = shmemi_owner_base(region, pe, &base);
     if (rc)
         return rc;
-    base += target.offset;
+    base += target->offset;
     if (((uintptr_t)put->dest | base) % 16) {
         shmemi_error("%s: dest %p on PE %d, address %#" PRIx64 " there, is not a multiple of 16", put->routine,
-                     put->dest, put->pe, base);
+                     put->dest, pe, base);
         return -EINVAL;
     }
-    shmemi_image_describe(&image, graph, shmemi_deep_type(put->type), put->nelems, base,
+    shmemi_image_describe(image, graph, shmemi_deep_type(put->type), put->nelems, base,
                           shmemi_owner_has_offsets(region));
-    image.streams = target.view->mapped != NULL;
-    return send(put, &target, &image);
+    image->streams = target->view->mapped != NULL;
+    return 0;
 }
 
-static ptrdiff_t walk_and_put(const struct deep_put *put)
+static int put_graph(const struct shmemi_deep_put *put, const struct shmemi_graph *graph)
+{
+    struct shmemi_deep_target target;
+    struct shmemi_image image;
+    int rc = shmemi_deep_aim(put, graph, put->pe, &target, &image);
+    return rc ? rc : shmemi_deep_send(put, &target, &image);
+}
+
+ptrdiff_t shmemi_deep_walk_and_put(const struct shmemi_deep_put *put, shmemi_deep_put_graph_t put_graph_to)
 {
     struct shmemi_graph graph;
     int rc = shmemi_deep_walk(put->routine, put->source, put->type, put->nelems, &graph);
     if (rc)
         return rc;
     if (graph.size <= put->capacity)
-        rc = put_graph(put, &graph);
+        rc = put_graph_to(put, &graph);
     ptrdiff_t result = rc ? rc : (ptrdiff_t)graph.size;
     shmemi_graph_close(&graph);
     return result;
 }
 
-static ptrdiff_t put_deep(const struct deep_put *put)
+static ptrdiff_t put_deep(const struct shmemi_deep_put *put)
 {
     struct shmemi_call call = {.routine = put->routine, .activity = SHMEMI_AT_DEEP};
     shmemi_require_init(put->routine);
     shmemi_span_begin(&call);
-    ptrdiff_t result = walk_and_put(put);
+    ptrdiff_t result = shmemi_deep_walk_and_put(put, put_graph);
     shmemi_span_end(&call);
     return result;
 }
@@ -183,21 +179,23 @@ static ptrdiff_t put_deep(const struct deep_put *put)
 SHMEMI_EXPORT ptrdiff_t shmemx_put_deep(void *dest, size_t capacity, const void *source, shmemx_type_t type,
                                         size_t nelems, int pe)
 {
-    return put_deep(&(struct deep_put){"shmemx_put_deep", dest, capacity, source, type, nelems, NULL, true, pe});
+    return put_deep(
+        &(struct shmemi_deep_put){"shmemx_put_deep", dest, capacity, source, type, nelems, NULL, true, pe, NULL});
 }
 
 SHMEMI_EXPORT ptrdiff_t shmemx_put_deep_nbi(void *dest, size_t capacity, const void *source, shmemx_type_t type,
                                             size_t nelems, int pe)
 {
-    return put_deep(&(struct deep_put){"shmemx_put_deep_nbi", dest, capacity, source, type, nelems, NULL, false, pe});
+    return put_deep(
+        &(struct shmemi_deep_put){"shmemx_put_deep_nbi", dest, capacity, source, type, nelems, NULL, false, pe, NULL});
 }
 
 SHMEMI_EXPORT ptrdiff_t shmemx_put_deep_signal(void *dest, size_t capacity, const void *source, shmemx_type_t type,
                                                size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 {
     const struct shmemi_signal update = {sig_addr, signal, sig_op};
-    return put_deep(
-        &(struct deep_put){"shmemx_put_deep_signal", dest, capacity, source, type, nelems, &update, true, pe});
+    return put_deep(&(struct shmemi_deep_put){"shmemx_put_deep_signal", dest, capacity, source, type, nelems, &update,
+                                              true, pe, NULL});
 }
 
 SHMEMI_EXPORT ptrdiff_t shmemx_put_deep_signal_nbi(void *dest, size_t capacity, const void *source, shmemx_type_t type,
@@ -205,6 +203,6 @@ SHMEMI_EXPORT ptrdiff_t shmemx_put_deep_signal_nbi(void *dest, size_t capacity, 
                                                    int pe)
 {
     const struct shmemi_signal update = {sig_addr, signal, sig_op};
-    return put_deep(
-        &(struct deep_put){"shmemx_put_deep_signal_nbi", dest, capacity, source, type, nelems, &update, false, pe});
+    return put_deep(&(struct shmemi_deep_put){"shmemx_put_deep_signal_nbi", dest, capacity, source, type, nelems,
+                                              &update, false, pe, NULL});
 }

@@ -29,7 +29,8 @@ template <class T> struct is_integer {
     };
 };
 
-/* Each operation on a word that this thread reaches, and whether it is for integers only. */
+/* Each operation on a word that this thread reaches, and whether it is for integers only. Real numbers have an add of their
+ * own, below. */
 #define SHMEMI_DEVICE_APPLY(NAME, INTEGERS, CALL, SEND)                                                                \
     struct NAME {                                                                                                      \
         enum { IS_FOR_INTEGERS = INTEGERS };                                                                           \
@@ -54,8 +55,10 @@ SHMEMI_DEVICE_APPLY(do_xor, 1, fetch_xor(p, value), send_xor(p, value))
 #undef SHMEMI_DEVICE_APPLY
 
 template <class OP, class T> struct amo_unit_of : amo_unit<T> {
-    static_assert(!OP::IS_FOR_INTEGERS || is_integer<T>::VALUE,
-                  "atomic add, inc, and, or and xor are for integers; others take fetch, set, swap and compare_swap");
+    static_assert(
+        !OP::IS_FOR_INTEGERS || is_integer<T>::VALUE,
+        "atomic add is for integers, float and double; inc, and, or and xor are for integers; others take fetch, "
+        "set, swap and compare_swap");
 };
 
 SHMEMI_DEVICE request amo_request(const shmemx_device_view_t &view, const void *dest, unsigned op, word size,
@@ -90,6 +93,34 @@ SHMEMI_DEVICE_TEMPLATE void sending(const shmemx_device_view_t &view, T *dest, u
         send_alone(ring_to(view, pe), amo_request(view, dest, op, sizeof(T), bits_of<unit>(value), 0, pe));
 }
 
+/* Adds a real number, as a loop of compare and swap: the agent knows words, not what they mean. */
+template <class T> SHMEMI_DEVICE_RARE T add_by_agent(const shmemx_device_view_t &view, T *dest, T value, int pe)
+{
+    typedef typename amo_unit<T>::type unit;
+    T seen = fetching<do_fetch, T>(view, dest, SHMEMI_DEVICE_AMO_FETCH, 0, 0, pe);
+    for (;;) {
+        const T old = fetching<do_compare_swap, T>(view, dest, SHMEMI_DEVICE_AMO_COMPARE_SWAP, seen + value, seen, pe);
+        if (bits_of<unit>(old) == bits_of<unit>(seen))
+            return old;
+        seen = old;
+    }
+}
+
+template <class T> SHMEMI_DEVICE_TEMPLATE T fetching_sum(const shmemx_device_view_t &view, T *dest, T value, int pe)
+{
+    T *there = reinterpret_cast<T *>(direct(view, dest, pe, SHMEMI_DEVICE_ATOMICS));
+    return there ? fetch_add(there, value) : add_by_agent(view, dest, value, pe);
+}
+
+template <class T> SHMEMI_DEVICE_TEMPLATE void sending_sum(const shmemx_device_view_t &view, T *dest, T value, int pe)
+{
+    T *there = reinterpret_cast<T *>(direct(view, dest, pe, SHMEMI_DEVICE_ATOMICS));
+    if (there)
+        send_add(there, value);
+    else
+        add_by_agent(view, dest, value, pe);
+}
+
 template <class T> struct same { /* of an argument that does not decide the type */
     typedef T type;
 };
@@ -105,6 +136,11 @@ template <class T> struct same { /* of an argument that does not decide the type
     template <class T> SHMEMI_DEVICE_TEMPLATE void shmemx_device_atomic_##NAME PARAMETERS                              \
     { shmemi_device::sending<shmemi_device::OP, T>(view, dest, SHMEMI_DEVICE_AMO_##NUMBER, static_cast<T>(VALUE), pe); }
 #define SHMEMI_DEVICE_VALUE(TYPE) typename shmemi_device::same<TYPE>::type value
+#define SHMEMI_DEVICE_REAL(TYPE)                                                                                       \
+    SHMEMI_DEVICE TYPE shmemx_device_atomic_fetch_add(const shmemx_device_view_t &view, TYPE *dest, TYPE value, int pe) \
+    { return shmemi_device::fetching_sum(view, dest, value, pe); }                                                     \
+    SHMEMI_DEVICE void shmemx_device_atomic_add(const shmemx_device_view_t &view, TYPE *dest, TYPE value, int pe)      \
+    { shmemi_device::sending_sum(view, dest, value, pe); }
 #define SHMEMI_DEVICE_BOTH(NAME, NUMBER)                                                                               \
     SHMEMI_DEVICE_FETCH(fetch_##NAME, (const shmemx_device_view_t &view, T *dest, SHMEMI_DEVICE_VALUE(T), int pe),     \
                         do_##NAME, NUMBER, value, 0)                                                                   \
@@ -121,6 +157,8 @@ SHMEMI_DEVICE_FETCH(compare_swap, (const shmemx_device_view_t &view, T *dest,
 SHMEMI_DEVICE_FETCH(fetch_inc, (const shmemx_device_view_t &view, T *dest, int pe), do_add, ADD, 1, 0)
 SHMEMI_DEVICE_SEND(inc, (const shmemx_device_view_t &view, T *dest, int pe), do_add, ADD, 1)
 SHMEMI_DEVICE_BOTH(add, ADD)
+SHMEMI_DEVICE_REAL(float)
+SHMEMI_DEVICE_REAL(double)
 SHMEMI_DEVICE_BOTH(and, AND)
 SHMEMI_DEVICE_BOTH(or, OR)
 SHMEMI_DEVICE_BOTH(xor, XOR)
@@ -129,6 +167,7 @@ SHMEMI_DEVICE_BOTH(xor, XOR)
 #undef SHMEMI_DEVICE_FETCH
 #undef SHMEMI_DEVICE_SEND
 #undef SHMEMI_DEVICE_BOTH
+#undef SHMEMI_DEVICE_REAL
 #undef SHMEMI_DEVICE_VALUE
 
 #endif

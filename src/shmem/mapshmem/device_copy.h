@@ -115,6 +115,14 @@ SHMEMI_DEVICE_TEMPLATE void copy(const GROUP &group, char *dest, const char *sou
         copy_unit<word, LOADS>(dest, source);
 }
 
+/* For collective operations, which copy at several places: the code is there once, and its registers are no matter of the
+ * kernel that calls them. */
+template <class GROUP>
+SHMEMI_DEVICE_RARE void copy_apart(const GROUP group, char *dest, const char *source, word nbytes)
+{
+    copy<plain_loads>(group, dest, source, nbytes);
+}
+
 } // namespace shmemi_device
 
 #endif

@@ -218,9 +218,24 @@ struct alignas(16) quad {
 SHMEMI_DEVICE_UPDATES(word, "64", "l")
 SHMEMI_DEVICE_UPDATES(half, "32", "r")
 
+SHMEMI_DEVICE_UPDATE(add, "add", "f", float, "32", "f")
+SHMEMI_DEVICE_UPDATE(add, "add", "f", double, "64", "d")
+
 #undef SHMEMI_DEVICE_UPDATES
 #undef SHMEMI_DEVICE_UPDATE
 #undef SHMEMI_DEVICE_WORDS
+
+/* Words of 16 bits are waited for and put. */
+SHMEMI_DEVICE void store_relaxed(unsigned short *p, unsigned short value)
+{
+    asm volatile("st.relaxed.sys.b16 [%0], %1;" ::"l"(p), "h"(value) : "memory");
+}
+SHMEMI_DEVICE unsigned short load_acquire(const unsigned short *p)
+{
+    unsigned short value;
+    asm volatile("ld.acquire.sys.b16 %0, [%1];" : "=h"(value) : "l"(p) : "memory");
+    return value;
+}
 
 /* Makes what store_after_fence stores next a release among the threads of this GPU, and behind fence_system one for all. The
  * fence is apart from the store because a store under a condition stays one instruction; a release store becomes a branch. */

@@ -288,6 +288,39 @@ SHMEMI_DEVICE_UPDATE(or)
 SHMEMI_DEVICE_UPDATE(xor)
 #undef SHMEMI_DEVICE_UPDATE
 
+/* Real numbers. */
+template <class UNIT, class T> inline T fetch_real_sum(T *p, T value)
+{
+    UNIT seen = load_relaxed(reinterpret_cast<const UNIT *>(p));
+    for (;;) {
+        T before, after;
+        memcpy(&before, &seen, sizeof before);
+        after = before + value;
+        UNIT sum;
+        memcpy(&sum, &after, sizeof sum);
+        const UNIT old = fetch_compare_swap(reinterpret_cast<UNIT *>(p), seen, sum);
+        if (old == seen)
+            return before;
+        seen = old;
+    }
+}
+SHMEMI_DEVICE float fetch_add(float *p, float value)
+{
+    return fetch_real_sum<half>(p, value);
+}
+SHMEMI_DEVICE double fetch_add(double *p, double value)
+{
+    return fetch_real_sum<word>(p, value);
+}
+SHMEMI_DEVICE void send_add(float *p, float value)
+{
+    fetch_add(p, value);
+}
+SHMEMI_DEVICE void send_add(double *p, double value)
+{
+    fetch_add(p, value);
+}
+
 /* The sanitizer does not know fences: the store is the release. */
 SHMEMI_DEVICE void fence_near()
 {

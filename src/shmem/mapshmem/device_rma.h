@@ -224,6 +224,9 @@ template <> struct unit_of<4> {
 template <> struct unit_of<8> {
     typedef word type;
 };
+template <> struct unit_of<16> {
+    typedef quad type;
+};
 
 /* A value as a number of its size, and back. */
 template <class UNIT, class T> SHMEMI_DEVICE_TEMPLATE UNIT bits_of(T value)
@@ -241,6 +244,10 @@ SHMEMI_DEVICE void store_value(word *p, word value)
     store_relaxed(p, value);
 }
 SHMEMI_DEVICE void store_value(half *p, half value)
+{
+    store_relaxed(p, value);
+}
+SHMEMI_DEVICE void store_value(unsigned short *p, unsigned short value)
 {
     store_relaxed(p, value);
 }
@@ -371,6 +378,15 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_signal_add(const shmemx_device_view_t 
 template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_quiet(GROUP group, const shmemx_device_view_t &view)
 {
     shmemi_device::quiet(group, view);
+}
+
+/* What the threads have put by themselves they have read. The agent reads what its slots do not hold where it is. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void shmemx_device_flush(GROUP group, const shmemx_device_view_t &view)
+{
+    group.sync();
+    if (group.rank() == 0 && shmemi_device::is_behind(view.ring))
+        shmemi_device::drain(view.ring);
+    group.sync();
 }
 
 /* Direct stores are ordered by the fence. What the agent does is not ordered with them, so it must be complete. */

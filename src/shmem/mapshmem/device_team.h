@@ -52,6 +52,7 @@ SHMEMI_DEVICE_TEMPLATE word next_number(const GROUP &group, const shmemx_device_
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void announce(const GROUP &group, const shmemx_device_team_t &team, word number)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     for (int m = static_cast<int>(group.rank()); m < team.n_pes; m += static_cast<int>(group.size()))
         if (m != team.pe)
             signal(team.work, flag_of(team, team.pe), number, false, world_pe(team, m));
@@ -60,6 +61,7 @@ SHMEMI_DEVICE_TEMPLATE void announce(const GROUP &group, const shmemx_device_tea
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void await(const GROUP &group, const shmemx_device_team_t &team, word number)
 {
+    SHMEMI_DEVICE_AS_IT_IS
     for (int m = static_cast<int>(group.rank()); m < team.n_pes; m += static_cast<int>(group.size()))
         if (m != team.pe)
             wait_for(team.work, flag_of(team, m), SHMEM_CMP_GE, number, world_pe(team, m));
@@ -76,15 +78,42 @@ SHMEMI_DEVICE_TEMPLATE void sync(const GROUP &group, const shmemx_device_team_t 
     await(group, team, number);
 }
 
+/* Data of a collective operation that every member sends to every other: member m gets nbytes from source + m * stride on,
+ * less what would be behind source + total. */
+struct outgoing {
+    const char *source;
+    word stride, nbytes, total;
+    SHMEMI_DEVICE_MEMBER word bytes_for(int member) const
+    {
+        const word begin = static_cast<word>(member) * stride;
+        const word left = begin < total ? total - begin : 0;
+        return left < nbytes ? left : nbytes;
+    }
+};
+
+/* A nonblocking put. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void put_apart(const GROUP &group, const shmemx_device_view_t &view, char *dest,
+                                      const char *source, word nbytes, int pe)
+{
+    char *there = direct(view, dest, pe, SHMEMI_DEVICE_STORES);
+    if (there)
+        copy_apart(group, there, source, nbytes);
+    else
+        far_put(group, ring_to(view, pe), request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe), source, false);
+}
+
 /* Put a piece into this member's slot on all others. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void spread(const GROUP &group, const shmemx_device_team_t &team, word number,
-                                   const void *source, word nbytes)
+                                   const outgoing &data)
 {
     await(group, team, number - 1);
+    SHMEMI_DEVICE_AS_IT_IS
     for (int i = 1; i < team.n_pes; i++) {
         const int m = (team.pe + i) % team.n_pes;
-        put(group, team.work, data_of(team, number, team.pe), source, nbytes, world_pe(team, m), false);
+        put_apart(group, team.work, data_of(team, number, team.pe), data.source + static_cast<word>(m) * data.stride,
+                  data.bytes_for(m), world_pe(team, m));
     }
     group.sync();
 }
@@ -106,59 +135,17 @@ SHMEMI_DEVICE_TEMPLATE void broadcast_piece(const GROUP &group, const shmemx_dev
 {
     const word number = next_number(group, team, false);
     if (team.pe == root)
-        spread(group, team, number, source, nbytes);
+        spread(group, team, number, outgoing{source, 0, nbytes, nbytes});
     announce(group, team, number);
     if (team.pe != root) {
         if (group.rank() == 0)
             wait_for(team.work, flag_of(team, root), SHMEM_CMP_GE, number, world_pe(team, root));
         group.sync();
-        copy<plain_loads>(group, dest, data_of(team, number, root), nbytes);
+        copy_apart(group, dest, data_of(team, number, root), nbytes);
     } else {
         if (dest != source)
-            copy<plain_loads>(group, dest, source, nbytes);
+            copy_apart(group, dest, source, nbytes);
         end_spread(group, team, nbytes);
-    }
-    group.sync();
-}
-
-struct sum_of {
-    template <class T> static SHMEMI_DEVICE_MEMBER T combine(T a, T b)
-    {
-        return static_cast<T>(a + b);
-    }
-};
-struct least_of {
-    template <class T> static SHMEMI_DEVICE_MEMBER T combine(T a, T b)
-    {
-        return b < a ? b : a;
-    }
-};
-struct greatest_of {
-    template <class T> static SHMEMI_DEVICE_MEMBER T combine(T a, T b)
-    {
-        return a < b ? b : a;
-    }
-};
-
-/* All members combine in the same order, so that they get the same result to the last bit. */
-template <class OP, class GROUP, class T>
-SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
-                                         unsigned long nelems)
-{
-    const word number = next_number(group, team, false);
-    spread(group, team, number, source, nelems * sizeof(T));
-    announce(group, team, number);
-    await(group, team, number);
-    end_spread(group, team, nelems * sizeof(T));
-    for (unsigned long i = group.rank(); i < nelems; i += group.size()) {
-        const T mine = source[i];
-        T result = mine;
-        for (int m = 0; m < team.n_pes; m++) {
-            const char *from = data_of(team, number, m) + i * sizeof(T);
-            const T theirs = m == team.pe ? mine : load_plain<T>(from);
-            result = m == 0 ? theirs : OP::template combine<T>(result, theirs);
-        }
-        dest[i] = result;
     }
     group.sync();
 }
@@ -171,14 +158,50 @@ template <class T> SHMEMI_DEVICE_TEMPLATE unsigned long piece_of(const shmemx_de
     return team.slot / sizeof(T);
 }
 
-template <class OP, class GROUP, class T>
-SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
-                                   unsigned long nelems)
+/* ---- Straight into the other members' dest ------------------------------------------------------------------------ */
+
+/* By the whole group, before the member announces that its data are there: what the agent does is not ordered before a
+ * signal to another object, and it reads from source. */
+template <class GROUP> SHMEMI_DEVICE_TEMPLATE void end_puts(const GROUP &group, const shmemx_device_view_t &view)
 {
-    const unsigned long piece = piece_of<T>(team);
     group.sync();
-    for (unsigned long i = 0; i < nelems; i += piece)
-        reduce_piece<OP>(group, team, dest + i, source + i, nelems - i < piece ? nelems - i : piece);
+    if (view.n_near)
+        return;
+    if (group.rank() == 0 && is_behind(view.ring))
+        drain(view.ring);
+    group.sync();
+}
+
+/* Sends all others their part, to the place of dest. */
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void put_to_all(const GROUP &group, const shmemx_device_team_t &team,
+                                       const shmemx_device_view_t &view, char *dest, const outgoing &data)
+{
+    SHMEMI_DEVICE_AS_IT_IS
+    for (int i = 1; i < team.n_pes; i++) {
+        const int m = (team.pe + i) % team.n_pes;
+        put_apart(group, view, dest, data.source + static_cast<word>(m) * data.stride, data.bytes_for(m),
+                  world_pe(team, m));
+    }
+    end_puts(group, view);
+}
+
+template <class GROUP>
+SHMEMI_DEVICE_TEMPLATE void broadcast_directly(const GROUP &group, const shmemx_device_team_t &team,
+                                               const shmemx_device_view_t &view, char *dest, const outgoing &data,
+                                               int root)
+{
+    group.sync();
+    const word number = next_number(group, team, false);
+    if (team.pe == root) {
+        if (dest != data.source)
+            copy_apart(group, dest, data.source, data.nbytes);
+        put_to_all(group, team, view, dest, data);
+    }
+    announce(group, team, number);
+    if (team.pe != root && group.rank() == 0)
+        wait_for(team.work, flag_of(team, root), SHMEM_CMP_GE, number, world_pe(team, root));
+    group.sync();
 }
 
 } // namespace shmemi_device
@@ -199,6 +222,7 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_broadcast(GROUP group, const shmemx_de
 {
     const unsigned long piece = shmemi_device::piece_of<T>(team);
     group.sync();
+    SHMEMI_DEVICE_AS_IT_IS
     for (unsigned long i = 0; i < nelems; i += piece)
         shmemi_device::broadcast_piece(group, team, reinterpret_cast<char *>(dest + i),
                                        reinterpret_cast<const char *>(source + i),
@@ -206,24 +230,14 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_broadcast(GROUP group, const shmemx_de
 }
 
 template <class GROUP, class T>
-SHMEMI_DEVICE_TEMPLATE void shmemx_device_sum_reduce(GROUP group, const shmemx_device_team_t &team, T *dest,
-                                                     const T *source, unsigned long nelems)
+SHMEMI_DEVICE_TEMPLATE void shmemx_device_broadcast(GROUP group, const shmemx_device_team_t &team,
+                                                    const shmemx_device_view_t &view, T *dest, const T *source,
+                                                    unsigned long nelems, int root)
 {
-    shmemi_device::reduce<shmemi_device::sum_of>(group, team, dest, source, nelems);
-}
-
-template <class GROUP, class T>
-SHMEMI_DEVICE_TEMPLATE void shmemx_device_min_reduce(GROUP group, const shmemx_device_team_t &team, T *dest,
-                                                     const T *source, unsigned long nelems)
-{
-    shmemi_device::reduce<shmemi_device::least_of>(group, team, dest, source, nelems);
-}
-
-template <class GROUP, class T>
-SHMEMI_DEVICE_TEMPLATE void shmemx_device_max_reduce(GROUP group, const shmemx_device_team_t &team, T *dest,
-                                                     const T *source, unsigned long nelems)
-{
-    shmemi_device::reduce<shmemi_device::greatest_of>(group, team, dest, source, nelems);
+    const shmemi_device::word nbytes = nelems * sizeof(T);
+    shmemi_device::broadcast_directly(
+        group, team, view, reinterpret_cast<char *>(dest),
+        shmemi_device::outgoing{reinterpret_cast<const char *>(source), 0, nbytes, nbytes}, root);
 }
 
 #endif

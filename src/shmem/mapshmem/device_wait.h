@@ -8,9 +8,14 @@
 namespace shmemi_device
 {
 
+template <class T> struct wait_unit {
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "waits are for words of 16, 32 and 64 bits");
+    typedef typename unit_of<sizeof(T)>::type type;
+};
+
 template <class T> SHMEMI_DEVICE_TEMPLATE T look(const T *ivar)
 {
-    typedef typename amo_unit<T>::type unit;
+    typedef typename wait_unit<T>::type unit;
     return bits_of<T>(load_acquire(reinterpret_cast<const unit *>(ivar)));
 }
 
@@ -81,7 +86,7 @@ template <class T>
 SHMEMI_DEVICE_TEMPLATE word tell_words(const shmemx_device_view_t &view, word began, const T *ivars,
                                        unsigned long n_words, int cmp, T value, T seen)
 {
-    typedef typename amo_unit<T>::type unit;
+    typedef typename wait_unit<T>::type unit;
     const word offset = static_cast<word>(reinterpret_cast<const char *>(ivars) - view.own);
     const words_at where = {view.region, offset, sizeof(T), static_cast<unsigned>(n_words)};
     return tell_wait(view.waits, began, where, cmp, bits_of<unit>(value), bits_of<unit>(seen), -1);
@@ -108,7 +113,7 @@ template <class T>
 SHMEMI_DEVICE_RARE T wait_long(shmemi_device_wait *waits, unsigned region, word offset, const T *ivar, int cmp, T value,
                                int from)
 {
-    typedef typename amo_unit<T>::type unit;
+    typedef typename wait_unit<T>::type unit;
     T seen;
     word began = 0;
     patience waiting;

@@ -283,7 +283,7 @@ static void refuse_in_child(const char *routine)
     _exit(1);
 }
 
-static int initialize(int thread_level)
+int shmemi_initialize(int thread_level)
 {
     refuse_in_child("shmem_init");
     if (library.depth) {
@@ -315,7 +315,7 @@ static int initialize(int thread_level)
 /* A PE that cannot start ends the job, since the others would wait for it. */
 SHMEMI_API(void, init, (void))
 {
-    shmemi_require(initialize(SHMEM_THREAD_SINGLE));
+    shmemi_require(shmemi_initialize(SHMEM_THREAD_SINGLE));
 }
 
 /* All levels cost the same, so the requested one is provided. */
@@ -326,7 +326,7 @@ SHMEMI_API(int, init_thread, (int requested, int *provided))
         return -EINVAL;
     }
     shmemi_require_pointer("shmem_init_thread", "provided", provided);
-    shmemi_require(initialize(requested));
+    shmemi_require(shmemi_initialize(requested));
     *provided = library.thread_level;
     return 0;
 }
@@ -349,7 +349,7 @@ SHMEMI_API_OLD(void, start_pes, (int npes))
     if (library.depth)
         return;
     library.ends_itself = true;
-    shmemi_require(initialize(SHMEM_THREAD_SINGLE));
+    shmemi_require(shmemi_initialize(SHMEM_THREAD_SINGLE));
 }
 
 SHMEMI_API(void, finalize, (void))

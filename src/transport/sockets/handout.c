@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/system/own_peer.h"
 #include "bootstrap/deadline.h"
 #include "bootstrap/job.h"
 #include "instrument/watch.h"
@@ -148,7 +149,7 @@ static int accept_client(struct serving *serving)
     int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (client < 0)
         return fail_to_accept(serving);
-    if (shmemi_socket_peer_is_own(client)) {
+    if (shmemi_peer_is_own(client)) {
         serving->since[serving->n] = shmemi_clock();
         serving->list[serving->n++] = (struct pollfd){.fd = client, .events = POLLIN};
         serving->is_full = serving->n > CLIENTS_MAX;
@@ -259,7 +260,7 @@ static int connect_to(uint64_t number)
         return -errno;
     limit_waits(fd);
     int rc = TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&address, length)) ? -errno : 0;
-    if (!rc && !shmemi_socket_peer_is_own(fd))
+    if (!rc && !shmemi_peer_is_own(fd))
         rc = -EPERM;
     if (!rc)
         return fd;

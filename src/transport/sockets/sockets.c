@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/system/own_peer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -74,20 +75,6 @@ int shmemi_socket_open_to_node(int type, uint64_t *number_p)
     return rc;
 }
 
-/* Users that this process's user namespace does not know all appear as 65534. They are foreign, unless this process is
- * itself 65534: then only the job's key tells them apart. */
-static bool is_own(uid_t uid)
-{
-    return uid == geteuid();
-}
-
-bool shmemi_socket_peer_is_own(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && size == sizeof peer && is_own(peer.uid);
-}
-
 static struct cmsghdr *enclose(struct msghdr *message, struct cmsghdr *part, int type, const void *data, size_t size)
 {
     part->cmsg_level = SOL_SOCKET;
@@ -138,7 +125,7 @@ bool shmemi_socket_unpack(struct msghdr *message, struct shmemi_descriptors *tak
             part->cmsg_len == CMSG_LEN(sizeof sender))
             memcpy(&sender, CMSG_DATA(part), sizeof sender);
     }
-    return is_own(sender.uid);
+    return shmemi_user_is_own(sender.uid);
 }
 
 int shmemi_socket_send(int fd, uint64_t number, const struct shmemi_message *message)

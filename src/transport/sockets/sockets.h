@@ -23,9 +23,6 @@ int shmemi_socket_open_to_node(int type, uint64_t *number_p);
 /* The name with this number. */
 socklen_t shmemi_socket_address(uint64_t number, struct sockaddr_un *address);
 
-/* Does the process at the other end of a connection belong to this user? */
-bool shmemi_socket_peer_is_own(int fd);
-
 /* A message, and what comes beside it. */
 struct shmemi_message {
     void *data;

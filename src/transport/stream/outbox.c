@@ -5,12 +5,13 @@
  */
 #include "transport/stream/outbox.h"
 
+#include "base/cache_line.h"
 #include "base/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { RING_BYTES = 16 << 20, RING_ALIGNMENT = 1 << 21, UNIT = 64 };
+enum { RING_BYTES = 16 << 20, RING_ALIGNMENT = 1 << 21, UNIT = SHMEMI_CACHE_LINE };
 
 struct header {
     _Alignas(UNIT) size_t length; /* of header and room */

@@ -40,14 +40,16 @@ static __device__ uint64_t set_of(const struct shmemi_meet_run &run, uint32_t me
     return run.area[member] + shmemi_set_offset(run.capacity, run.n, number);
 }
 
-/* Where a unit of one member lies in a set of another one. */
+/* Where a piece of one member lies in a set of another one. A thread handles a unit at a time, or half of one
+ * (run.piece): the places are the same. */
 static __device__ uint64_t place_in(const struct shmemi_meet_run &run, uint64_t set, uint32_t owner, uint32_t sender,
-                                    uint64_t unit)
+                                    uint64_t piece)
 {
-    return set + shmemi_unit_offset(run.capacity, owner, sender, unit);
+    return set + shmemi_unit_offset(run.capacity, owner, sender, 0) +
+           piece * (run.piece * (SHMEMI_SENT_UNIT_BYTES / SHMEMI_UNIT_BYTES));
 }
 
-/* The second half is sent only if the unit has more than 8 bytes. */
+/* The second half is sent only if the piece has more than 8 bytes. */
 static __device__ void send(const struct shmemi_meet_run &run, const struct exchange &exchange, uint32_t to,
                             uint64_t unit, const uint4 &data, bool is_long)
 {
@@ -77,6 +79,10 @@ static __device__ uint4 load_unit(uint64_t address, uint32_t nbytes)
     uint32_t word[4] = {};
     if (nbytes == SHMEMI_UNIT_BYTES && address % SHMEMI_UNIT_BYTES == 0)
         return __ldcv((const uint4 *)address);
+    if (nbytes == SHMEMI_HALF_UNIT_BYTES && address % SHMEMI_HALF_UNIT_BYTES == 0) {
+        const uint2 half = __ldcv((const uint2 *)address);
+        return make_uint4(half.x, half.y, 0, 0);
+    }
 #pragma unroll
     for (uint32_t k = 0; k < 4; k++) {
         if (nbytes >= 4 * k + 4 && address % 4 == 0)
@@ -92,6 +98,10 @@ static __device__ void store_unit(uint64_t address, const uint4 &data, uint32_t 
     const uint32_t word[4] = {data.x, data.y, data.z, data.w};
     if (nbytes == SHMEMI_UNIT_BYTES && address % SHMEMI_UNIT_BYTES == 0) {
         *(uint4 *)address = data;
+        return;
+    }
+    if (nbytes == SHMEMI_HALF_UNIT_BYTES && address % SHMEMI_HALF_UNIT_BYTES == 0) {
+        *(uint2 *)address = make_uint2(data.x, data.y);
         return;
     }
 #pragma unroll
@@ -141,12 +151,11 @@ struct storing {
         uint4 data[AT_ONCE];
 #pragma unroll 1
         for (uint32_t first = run.from; first < end; first += AT_ONCE) {
-            await(run, exchange, first, end, unit, nbytes > SHMEMI_UNIT_BYTES / 2, own, data);
+            await(run, exchange, first, end, unit, nbytes > SHMEMI_HALF_UNIT_BYTES, own, data);
 #pragma unroll
             for (uint32_t k = 0; k < AT_ONCE; k++)
                 if (first + k < end)
-                    store_unit(run.dest + (first + k - run.from) * run.nbytes + unit * SHMEMI_UNIT_BYTES, data[k],
-                               nbytes);
+                    store_unit(run.dest + (first + k - run.from) * run.nbytes + unit * run.piece, data[k], nbytes);
         }
     }
 };
@@ -211,7 +220,7 @@ template <typename Number> struct combining {
         uint4 data[AT_ONCE];
 #pragma unroll 1
         for (uint32_t first = 0; first < end; first += AT_ONCE) {
-            await(run, exchange, first, end, unit, nbytes > SHMEMI_UNIT_BYTES / 2, own, data);
+            await(run, exchange, first, end, unit, nbytes > SHMEMI_HALF_UNIT_BYTES, own, data);
 #pragma unroll
             for (uint32_t k = 0; k < AT_ONCE; k++) {
                 if (first + k == 0)
@@ -220,7 +229,7 @@ template <typename Number> struct combining {
                     total.combine(run.op, data[k]);
             }
         }
-        store_unit(run.dest + unit * SHMEMI_UNIT_BYTES, end ? total.result(run.op) : make_uint4(0, 0, 0, 0), nbytes);
+        store_unit(run.dest + unit * run.piece, end ? total.result(run.op) : make_uint4(0, 0, 0, 0), nbytes);
     }
 };
 
@@ -273,15 +282,15 @@ static __device__ uint64_t units_at_once(void)
 
 static __device__ uint32_t bytes_of_unit(const struct shmemi_meet_run &run, uint64_t unit)
 {
-    const uint64_t left = run.nbytes - unit * SHMEMI_UNIT_BYTES;
-    return left < SHMEMI_UNIT_BYTES ? (uint32_t)left : SHMEMI_UNIT_BYTES;
+    const uint64_t left = run.nbytes - unit * run.piece;
+    return left < run.piece ? (uint32_t)left : run.piece;
 }
 
 static __device__ uint4 load_for(const struct shmemi_meet_run &run, uint32_t member, uint64_t unit)
 {
     if (!run.source)
         return make_uint4((uint32_t)run.value, (uint32_t)(run.value >> 32), 0, 0);
-    return load_unit(run.source + member * run.stride + unit * SHMEMI_UNIT_BYTES, bytes_of_unit(run, unit));
+    return load_unit(run.source + member * run.stride + unit * run.piece, bytes_of_unit(run, unit));
 }
 
 /* To the next member first. */
@@ -293,7 +302,7 @@ static __device__ void send_units(const struct shmemi_meet_run &run, const struc
         for (uint32_t i = 1; i < run.n; i++) {
             const uint32_t to = run.me + i < run.n ? run.me + i : run.me + i - run.n;
             send(run, exchange, to, unit, run.stride ? load_for(run, to, unit) : own,
-                 bytes_of_unit(run, unit) > SHMEMI_UNIT_BYTES / 2);
+                 bytes_of_unit(run, unit) > SHMEMI_HALF_UNIT_BYTES);
         }
     }
 }

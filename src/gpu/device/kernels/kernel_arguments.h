@@ -136,7 +136,8 @@ struct shmemi_meet_run {
     uint64_t dest, source, nbytes, units, stride;
     uint64_t value; /* of 8 bytes, to be sent if source is 0 */
     uint32_t n, me, from, count;
-    uint32_t capacity;    /* units of each member for which an area has room, in one set */
+    uint32_t piece;    /* bytes that a thread handles at a time: those of a unit or of half a unit; there are `units` */
+    uint32_t capacity; /* units of each member for which an area has room, in one set */
     uint32_t needs_signs; /* the members have not all to receive data from all */
     uint32_t releases;    /* who gets a sign sees what the stream has done before */
     uint32_t op, form;

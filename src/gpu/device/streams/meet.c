@@ -57,8 +57,17 @@ static bool all_hear_from_all(const struct shmemi_meeting *meeting)
            (!meeting->combines || meeting->combination.form == SHMEMI_COMBINE_ALL);
 }
 
+/* With halves a warp stores to contiguous addresses, and each thread once to each member; elements stay whole. */
+static uint32_t piece_of(const struct shmemi_meeting *meeting)
+{
+    const bool is_wide = meeting->combines && meeting->combination.size > SHMEMI_HALF_UNIT_BYTES;
+    const bool halves = meeting->n >= SHMEMI_MEET_SPREAD && meeting->nbytes <= SHMEMI_MEET_HALVES && !is_wide;
+    return halves ? SHMEMI_HALF_UNIT_BYTES : SHMEMI_UNIT_BYTES;
+}
+
 static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *run)
 {
+    const uint32_t piece = piece_of(meeting);
     *run = (struct shmemi_meet_run){
         .number = meeting->number,
         .after = meeting->after,
@@ -66,7 +75,8 @@ static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *r
         .dest = meeting->dest[0].address,
         .source = meeting->source[0].address,
         .nbytes = meeting->nbytes,
-        .units = (meeting->nbytes + SHMEMI_UNIT_BYTES - 1) / SHMEMI_UNIT_BYTES,
+        .piece = piece,
+        .units = (meeting->nbytes + piece - 1) / piece,
         .stride = meeting->stride,
         .n = (uint32_t)meeting->n,
         .me = (uint32_t)meeting->me,
@@ -81,12 +91,21 @@ static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *r
         run->area[i] = meeting->area[i].address;
 }
 
-/* A thread for each unit and at least one for each member, in whole warps. */
+/* Threads of a block, in whole warps: one for each piece, and at least one for each member. What several members are
+ * sent is spread over many blocks, since each processor of the GPU sends only so much at a time. */
+static unsigned threads_for(const struct shmemi_meet_run *run)
+{
+    const size_t most =
+        run->n < SHMEMI_MEET_SPREAD ? run->units : (run->units + SHMEMI_MEETING_BLOCKS - 1) / SHMEMI_MEETING_BLOCKS;
+    const size_t least = run->units < SHMEMI_MEET_SPREAD_THREADS ? run->units : SHMEMI_MEET_SPREAD_THREADS;
+    const size_t threads = ((most > least ? most : least) + 31) / 32 * 32;
+    return threads < 32 ? 32 : threads < SHMEMI_MEETING_THREADS ? (unsigned)threads : SHMEMI_MEETING_THREADS;
+}
+
 static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel, struct shmemi_meet_run *run)
 {
-    const size_t units = run->units;
-    const size_t full = (units + SHMEMI_MEETING_THREADS - 1) / SHMEMI_MEETING_THREADS;
-    const unsigned threads = full > 1 ? SHMEMI_MEETING_THREADS : units > 32 ? (unsigned)(units + 31) / 32 * 32 : 32;
+    const unsigned threads = threads_for(run);
+    const size_t full = (run->units + threads - 1) / threads;
     const unsigned blocks = full < 1 ? 1 : full < SHMEMI_MEETING_BLOCKS ? (unsigned)full : SHMEMI_MEETING_BLOCKS;
     void *arguments[] = {run};
     return shmemi_gpu_launch_early(stream->object, kernel, blocks, threads, stream->handle, arguments);
@@ -344,42 +363,4 @@ int shmemi_gpu_stream_meet(const struct shmemi_stream *stream, const struct shme
 bool shmemi_gpu_may_meet(const struct shmemi_place *place)
 {
     return place->object && shmemi_gpu_kernels_may_wait_on(place->object) && shmemi_gpu_has_kernels(place->object);
-}
-
-static int allocate(struct shmemi_gpu_context *context, size_t nbytes, uintptr_t *address_p)
-{
-    void *stream;
-    int rc = shmemi_gpu_stream(context, &stream);
-    if (!rc)
-        rc = GPU_CALL(allocate, address_p, nbytes);
-    if (rc)
-        return rc;
-    rc = GPU_CALL(fill_async, *address_p, 0, nbytes, stream);
-    if (!rc)
-        rc = GPU_CALL(stream_synchronize, stream);
-    if (rc)
-        shmemi_gpu.free(*address_p);
-    return rc;
-}
-
-int shmemi_gpu_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p)
-{
-    uintptr_t address = 0;
-    struct shmemi_gpu_entry entry;
-    int rc = shmemi_gpu_enter_relaxed(place->object, &entry);
-    if (rc)
-        return rc;
-    rc = shmemi_gpu_leave_relaxed(&entry, allocate(place->object, nbytes, &address));
-    *object_p = (void *)(uintptr_t)address;
-    return rc;
-}
-
-void shmemi_gpu_free(const struct shmemi_place *place, void *object)
-{
-    bool pushed;
-    shmemi_gpu_contexts_check();
-    if (shmemi_gpu_enter(place->object, &pushed))
-        return;
-    (void)GPU_CALL(free, (uintptr_t)object);
-    shmemi_gpu_leave(pushed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Streams of the library beside those of the program, for meetings: for copies that are made at the same time as others,
- * and for what a stream of another context cannot do itself.
+ * and for what a stream of another context cannot do itself. And the memory in which meetings take place.
  */
 #include "gpu/device/streams/meeting_streams.h"
 #include "gpu/device/streams/program_streams.h"
@@ -121,4 +121,44 @@ void shmemi_gpu_end_meetings(void **extras_p)
         shmemi_gpu_leave(pushed);
     }
     free(extras);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+static int allocate(struct shmemi_gpu_context *context, size_t nbytes, uintptr_t *address_p)
+{
+    void *stream;
+    int rc = shmemi_gpu_stream(context, &stream);
+    if (!rc)
+        rc = GPU_CALL(allocate, address_p, nbytes);
+    if (rc)
+        return rc;
+    rc = GPU_CALL(fill_async, *address_p, 0, nbytes, stream);
+    if (!rc)
+        rc = GPU_CALL(stream_synchronize, stream);
+    if (rc)
+        shmemi_gpu.free(*address_p);
+    return rc;
+}
+
+int shmemi_gpu_allocate(const struct shmemi_place *place, size_t nbytes, void **object_p)
+{
+    uintptr_t address = 0;
+    struct shmemi_gpu_entry entry;
+    int rc = shmemi_gpu_enter_relaxed(place->object, &entry);
+    if (rc)
+        return rc;
+    rc = shmemi_gpu_leave_relaxed(&entry, allocate(place->object, nbytes, &address));
+    *object_p = (void *)(uintptr_t)address;
+    return rc;
+}
+
+void shmemi_gpu_free(const struct shmemi_place *place, void *object)
+{
+    bool pushed;
+    shmemi_gpu_contexts_check();
+    if (shmemi_gpu_enter(place->object, &pushed))
+        return;
+    (void)GPU_CALL(free, (uintptr_t)object);
+    shmemi_gpu_leave(pushed);
 }

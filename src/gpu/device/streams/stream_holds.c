@@ -9,6 +9,7 @@
 
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
+#include "base/cache_line.h"
 #include "base/log.h"
 #include "base/system/pages.h"
 #include "base/tuning.h"
@@ -16,10 +17,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { HOLDS_PER_BLOCK = 512, WORDS_ALIGNMENT = 64, POLLS_PER_LOOK = 1024 };
+enum { HOLDS_PER_BLOCK = 512, POLLS_PER_LOOK = 1024 };
 
 struct hold_words {
-    _Alignas(WORDS_ALIGNMENT) _Atomic uint64_t reached;
+    _Alignas(SHMEMI_CACHE_LINE) _Atomic uint64_t reached;
     _Atomic uint64_t released;
 };
 

@@ -10,6 +10,7 @@
  */
 #include "shmem/coll/stream/on_stream.h"
 
+#include "base/tuning.h"
 #include "shmmap/symmetric.h"
 #include "transport/stream/agent.h"
 #include "transport/stream/watched.h"
@@ -121,6 +122,34 @@ static int plan_sync(struct gpu_plan *plan)
     return 0;
 }
 
+/* One copy out of each member: each but the root copies its part of the root's source into the dests of all of them, and
+ * the root its own. */
+static void plan_parts(struct gpu_plan *plan)
+{
+    struct shmemi_meeting *meeting = &plan->meeting;
+    const int root = plan->what->root, n = meeting->n - 1, mine = (meeting->me - root + n) % meeting->n;
+    const bool is_root = meeting->me == root;
+    const struct shmemi_op *op = shmemi_op_for_copies(address_bits(plan) | meeting->nbytes);
+    const struct shmemi_slice part =
+        is_root ? (struct shmemi_slice){0, meeting->nbytes} : shmemi_slice_of(meeting->nbytes, n, mine);
+    const int n_dests = is_root ? 1 : n;
+    for (int i = 0; i < n_dests; i++)
+        plan->dests[i] =
+            at_member(plan, &plan->dest, is_root ? root : (root + 1 + (mine + i) % n) % meeting->n, part.start);
+    plan->sources[0] = at_member(plan, &plan->source, root, part.start);
+    const bool has_work = part.start < part.end && plan->dests[0].address != plan->sources[0].address;
+    meeting->what = SHMEMI_MEET_COMBINE;
+    meeting->combination = (struct shmemi_combination){.op = shmemi_operation_of(op),
+                                                       .kind = shmemi_kind_of(op),
+                                                       .form = SHMEMI_COMBINE_ALL,
+                                                       .size = op->size,
+                                                       .nelems = has_work ? (part.end - part.start) / op->size : 0,
+                                                       .source = plan->sources,
+                                                       .dest = plan->dests,
+                                                       .n_sources = has_work ? 1 : 0,
+                                                       .n_dests = has_work ? n_dests : 0};
+}
+
 static int plan_broadcast(struct gpu_plan *plan)
 {
     const int root = plan->what->root, me = plan->meeting.me;
@@ -129,6 +158,8 @@ static int plan_broadcast(struct gpu_plan *plan)
         return rc;
     if (is_small(plan))
         plan_small(plan, 0, root, 1);
+    else if (plan->meeting.n >= SHMEMI_BROADCAST_BY_PARTS)
+        plan_parts(plan);
     else
         add_copy(plan, at_member(plan, &plan->dest, me, 0), at_member(plan, &plan->source, root, 0));
     return 0;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Compares accesses with those before them. A word keeps what later accesses may race with: an access is dropped when
+ * one after it, of at least the same bytes, races with everything that it could race with.
+ */
+#include "race/clocks.h"
+#include "race/shadow.h"
+
+#include <string.h>
+
+/* Bit of the last cell's place: the word has more cells elsewhere. */
+static const uint64_t has_spilled = UINT64_C(1) << 63;
+
+enum { WORDS_OF_STRIPE = 16, FOUND_MOST = 4 };
+
+/* An access to a word, and what it is found to race with. */
+struct check {
+    const struct race_access *access;
+    uint64_t key, place, word;
+    unsigned n_found;
+    struct race_found found[FOUND_MOST];
+};
+
+static race_lock *stripe_of(uint64_t word)
+{
+    return &race_area->stripe[(word / WORDS_OF_STRIPE * 0x9e3779b97f4a7c15u >> 40) % RACE_STRIPES];
+}
+
+static bool are_atomic_together(uint64_t a, uint64_t b)
+{
+    return (a & RACE_ATOMIC) && ((a ^ b) & RACE_KINDS) == 0 && race_key_bytes(a) == race_key_bytes(b);
+}
+
+static bool conflict(uint64_t a, uint64_t b)
+{
+    return ((a | b) & RACE_WRITE) && (race_key_bytes(a) & race_key_bytes(b)) && !are_atomic_together(a, b);
+}
+
+/* Whether whatever races with the old access races with the new one, too. */
+static bool replaces(uint64_t new, uint64_t old)
+{
+    if (race_key_bytes(old) & ~race_key_bytes(new))
+        return false;
+    if (!(new &RACE_ATOMIC))
+        return (new &RACE_WRITE) || !(old & RACE_WRITE);
+    return are_atomic_together(new, old) && ((new &RACE_WRITE) || !(old & RACE_WRITE));
+}
+
+static int pe_of(uint64_t key)
+{
+    const struct race_component *component = &race_area->component[(uint16_t)(key >> 16)];
+    return component->kind == RACE_THREAD ? component->target : race_area->lane[component->lane].pe;
+}
+
+/* Strands that run in one thread share its stack. */
+static bool is_of_thread(const struct race_access *access, uint64_t key)
+{
+    const struct race_component *other = &race_area->component[(uint16_t)(key >> 16)];
+    return other->kind == RACE_THREAD && other->owner == race_area->component[access->component].owner;
+}
+
+/* Loads and stores of one PE's threads are not our business, but that of the compiler's sanitizer. */
+static bool is_of_interest(const struct check *check, uint64_t key, uint64_t place)
+{
+    if (check->access->is_own_frame && is_of_thread(check->access, key))
+        return false;
+    return check->access->routine || (place & ~has_spilled) >> RACE_ROUTINE_SHIFT || pe_of(key) != race.pe;
+}
+
+static void find(struct check *check, uint64_t key, uint64_t place)
+{
+    const uint8_t bytes = race_key_bytes(key) & race_key_bytes(check->key);
+    place &= ~has_spilled;
+    for (unsigned i = 0; i < check->n_found; i++)
+        if (check->found[i].place == place) {
+            check->found[i].n_bytes += (unsigned)__builtin_popcount(bytes);
+            return;
+        }
+    if (check->n_found == FOUND_MOST || !is_of_interest(check, key, place))
+        return;
+    check->found[check->n_found++] = (struct race_found){.access = *check->access,
+                                                         .key = key,
+                                                         .place = place,
+                                                         .word = check->word,
+                                                         .first = (unsigned)__builtin_ctz(bytes),
+                                                         .n_bytes = (unsigned)__builtin_popcount(bytes),
+                                                         .is_note = race_is_before_by_barrier(check->access, key)};
+}
+
+/* Compare with an earlier access; true: it need not be kept. */
+static bool judge(uint64_t old, uint64_t place, void *argument)
+{
+    struct check *check = argument;
+    const bool conflicts = conflict(check->key, old), may_go = replaces(check->key, old);
+    if (!conflicts && !may_go)
+        return false;
+    const bool is_before = race_is_before(check->access, old, check->word);
+    if (conflicts && !is_before)
+        find(check, old, place);
+    return may_go && (is_before || (uint16_t)(old >> 16) == check->access->component);
+}
+
+static void put_cell(struct race_cell *cell, uint64_t key, uint64_t place)
+{
+    cell->place = place | (cell->place & has_spilled);
+    atomic_store_explicit(&cell->key, key, memory_order_relaxed);
+}
+
+static void check_word(struct race_word *word, struct check *check)
+{
+    struct race_cell *room = NULL, *last = &word->cell[RACE_CELLS - 1];
+    for (struct race_cell *cell = word->cell; cell <= last; cell++) {
+        const uint64_t key = atomic_load_explicit(&cell->key, memory_order_relaxed);
+        if (key && !judge(key, cell->place, check))
+            continue;
+        atomic_store_explicit(&cell->key, 0, memory_order_relaxed);
+        room = room ? room : cell;
+    }
+    if ((last->place & has_spilled) && !race_visit_spilled(check->word, judge, check))
+        last->place &= ~has_spilled;
+    if (room) {
+        put_cell(room, check->key, check->place);
+    } else {
+        race_spill(check->word, check->key, check->place);
+        last->place |= has_spilled;
+    }
+}
+
+/* The bytes of a word, a bit each, that size bytes from byte first take. */
+static uint8_t bytes_in_word(unsigned first, size_t size)
+{
+    const size_t n = size < RACE_WORD - first ? size : RACE_WORD - first;
+    return (uint8_t)(((1u << n) - 1) << first);
+}
+
+void race_check(struct race_word *word, unsigned first, size_t size, const struct race_access *access)
+{
+    struct check check = {.access = access, .place = (uint64_t)access->routine << RACE_ROUTINE_SHIFT | access->pc};
+    race_lock *held = NULL;
+    for (; size; word++) {
+        const uint8_t bytes = bytes_in_word(first, size);
+        check.word = race_word_number(word);
+        check.key = race_key(access->when, access->component, bytes, access->flags);
+        race_lock *stripe = stripe_of(check.word);
+        if (stripe != held) {
+            if (held)
+                race_lock_give(held);
+            race_lock_take(held = stripe);
+        }
+        check_word(word, &check);
+        const size_t n = (size_t)__builtin_popcount(bytes);
+        size -= n;
+        first = 0;
+    }
+    if (held)
+        race_lock_give(held);
+    for (unsigned i = 0; i < check.n_found; i++)
+        race_report(&check.found[i]);
+}
+
+/* The writes that a thread has seen. */
+struct seen {
+    uint8_t bytes;
+    unsigned n;
+    uint64_t key[16];
+};
+
+static bool collect_write(uint64_t key, uint64_t place, void *argument)
+{
+    (void)place;
+    struct seen *seen = argument;
+    if (key && (key & RACE_WRITE) && (race_key_bytes(key) & seen->bytes) && seen->n < 16)
+        seen->key[seen->n++] = key;
+    return false;
+}
+
+void race_see(struct race_thread *thread, struct race_word *word, unsigned first, size_t size, int pe)
+{
+    const uint64_t number = race_word_number(word);
+    struct seen seen = {.bytes = bytes_in_word(first, size)};
+    race_lock_take(stripe_of(number));
+    for (int i = 0; i < RACE_CELLS; i++)
+        (void)collect_write(word->cell[i].key, 0, &seen);
+    if (word->cell[RACE_CELLS - 1].place & has_spilled)
+        (void)race_visit_spilled(number, collect_write, &seen);
+    race_lock_give(stripe_of(number));
+    for (unsigned i = 0; i < seen.n; i++)
+        if ((uint16_t)(seen.key[i] >> 16) != thread->component)
+            race_learn_write(thread, seen.key[i], pe);
+    race_advance(thread);
+    for (unsigned i = 0; i < seen.n; i++)
+        race_note_arrival(thread, number, seen.key[i]);
+}
+
+static bool take_away(uint64_t key, uint64_t place, void *argument)
+{
+    (void)key, (void)place, (void)argument;
+    return true;
+}
+
+void race_clear(struct race_word *word, size_t size)
+{
+    for (struct race_word *end = word + (size + RACE_WORD - 1) / RACE_WORD; word < end; word++) {
+        struct race_cell *last = &word->cell[RACE_CELLS - 1];
+        if (last->place & has_spilled)
+            (void)race_visit_spilled(race_word_number(word), take_away, NULL);
+        memset(word, 0, sizeof *word);
+    }
+}
