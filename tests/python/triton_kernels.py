@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels of Triton for tensors.py; as a program, one that writes outside of its map in a debug build."""
+"""Kernels of Triton for tensors.py and tensor_times.py; as a program, one that writes outside of its map in a debug build."""
 
 import os
 
@@ -24,6 +24,17 @@ def exchange(x, words, view, word_view, team, me, right, left):
     device.barrier(team)
     tl.store(words + 3, device.g(word_view, words + 4, left))
     device.sum_reduce(team, x + 512, x + 512, 8)
+
+
+@triton.jit(do_not_specialize=["me", "first"])
+def ping_pong(inbox, data, signal, view, signal_view, me, first, rounds, nbytes):
+    """PEs 0 and 1 in turns; tensor_times.py measures it."""
+    for i in range(first, first + rounds):
+        if me == 0:
+            device.put_signal(view, inbox, data, nbytes, signal_view, signal, i, device.SIGNAL_SET, 1 - me)
+        device.signal_wait_until(signal_view, signal, device.CMP_GE, i)
+        if me != 0:
+            device.put_signal(view, inbox, data, nbytes, signal_view, signal, i, device.SIGNAL_SET, 1 - me)
 
 
 @triton.jit
