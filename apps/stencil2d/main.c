@@ -17,8 +17,8 @@ struct session {
     const struct device_ops *ops;
     struct local_tile *tiles; /* with their devices; the rest is set by each run */
     struct reference ref;
-    struct kernel_times kernel; /* of the present precision; 0: not yet measured */
-    bool introduced;            /* the lines of the tiles are printed            */
+    double kernel_seconds; /* of the kernel alone, in the present precision; 0: not yet measured */
+    bool introduced;       /* the lines of the tiles are printed            */
     bool failed;
 };
 
@@ -130,9 +130,9 @@ static double run_once(struct session *s, const struct real *real, const struct 
         refuse(s, &run);
         return 0;
     }
-    if (s->kernel.alone == 0)
-        s->kernel = run_kernel(&run);
-    result.kernel = s->kernel;
+    if (s->kernel_seconds == 0)
+        s->kernel_seconds = run_kernel(&run);
+    result.kernel_seconds = s->kernel_seconds;
     run_iterations(&run, &result);
     if (s->opt.inject_error)
         inject_error(&run);
@@ -242,7 +242,7 @@ static void run_variants(struct session *s, const struct real *real)
 {
     double seconds[VARIANTS] = {0};
 
-    s->kernel.alone = 0;
+    s->kernel_seconds = 0;
     for (enum variant v = 0; v < VARIANTS; v++)
         if (s->opt.variant[v])
             seconds[v] = v == AUTO ? run_fastest(s, real) : run_once(s, real, exchange_of(s, v));

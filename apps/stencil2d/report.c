@@ -130,11 +130,11 @@ static void print_phases(const struct run *run, const struct result *result)
 
 static void print_share(const struct run *run, const struct result *result)
 {
-    enum told told = noise_part(noise_on(run->ops), result->seconds, result->kernel.alone);
+    enum told told = noise_part(noise_on(run->ops), result->seconds, result->kernel_seconds);
 
     if (told == TOLD)
         printf("  %.1f %% of the speed of the kernel alone, which takes %.6f s\n",
-               100 * result->kernel.alone / result->seconds, result->kernel.alone);
+               100 * result->kernel_seconds / result->seconds, result->kernel_seconds);
     else
         printf("  beside the kernel alone: %s%s\n", noise_word(told), cause(told));
 }
@@ -158,15 +158,14 @@ static void print_csv(const struct run *run, const struct result *result)
 {
     const struct noise *noise = noise_on(run->ops);
     const enum told told = noise_part(noise, result->seconds, result->kernel_seconds);
-    char kernel[NOISE_TEXT], comm[NOISE_TEXT], alone[NOISE_TEXT];
+    char kernel[NOISE_TEXT], comm[NOISE_TEXT];
 
     noise_seconds(told, result->kernel_seconds, kernel);
     noise_seconds(told, result->comm_seconds, comm);
-    noise_seconds(noise_part(noise, result->seconds, result->kernel.alone), result->kernel.alone, alone);
     printf("%s,%s,%s,%d,%dx%d,%ld,%ld,%ld,%.6f,%s,%s,%s,%d,%d,%s,%.3f,%.3f,%s\n", run->exchange->variant,
            run->ops->name, run->real->name, job_size(), run->grid.grid_rows, run->grid.grid_cols, run->grid.rows,
            run->grid.cols, run->opt->iterations, result->seconds, kernel, comm, verdict_word(result->verdict),
-           run->n_tiles, run->grid.halo_width, alone, gflops(run, result->seconds), gbytes(run, result->seconds),
+           run->n_tiles, run->grid.halo_width, kernel, gflops(run, result->seconds), gbytes(run, result->seconds),
            sync_name(run));
 }
 

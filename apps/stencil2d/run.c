@@ -33,15 +33,6 @@ static void compute_in_order(struct run *run, int n)
     }
 }
 
-/* The iterations of a round, without an exchange. */
-static void compute_round(struct run *run, int n)
-{
-    if (run->exchange->compute && !run->exchange->overlaps)
-        run->exchange->compute(run, n);
-    else
-        compute_in_order(run, n);
-}
-
 /* A round, or as many of those that are left as the variant likes. Returns how many iterations. */
 static long next_rounds(struct run *run, long left)
 {
@@ -80,15 +71,8 @@ static void reset(struct run *run)
     job_barrier();
 }
 
-/* What is not computing is communication, waits for slower neighbours included. */
-static void tell_phases(const struct run *run, struct result *result)
-{
-    double kernel = run->exchange->overlaps ? result->kernel.alone : result->kernel.waited_for;
-
-    result->kernel_seconds = kernel;
-    result->comm_seconds = result->seconds - result->kernel_seconds;
-}
-
+/* What is not computing is communication: packing, cells that are computed twice, the host's waits for the device, and
+ * waits for slower neighbours included. */
 void run_iterations(struct run *run, struct result *result)
 {
     double start;
@@ -103,7 +87,7 @@ void run_iterations(struct run *run, struct result *result)
     start = now();
     iterate(run, run->opt->iterations);
     result->seconds = job_max(now() - start);
-    tell_phases(run, result);
+    result->comm_seconds = result->seconds - result->kernel_seconds;
 }
 
 static void compute_alone(struct run *run, long times)
@@ -116,38 +100,18 @@ static void compute_alone(struct run *run, long times)
     tiles_finish(run);
 }
 
-static void compute_and_finish(struct run *run, long times)
-{
-    for (long done = 0; done < times;) {
-        int n = iterations_of_round(run, times - done);
-
-        compute_round(run, n);
-        tiles_finish(run);
-        done += n;
-    }
-}
-
 /* The time of all iterations, extrapolated from fewer. */
-static double time_of(struct run *run, void (*function)(struct run *run, long times))
+double run_kernel(struct run *run)
 {
     long times = run->opt->iterations < MOST_TIMED ? run->opt->iterations : MOST_TIMED;
     double start;
 
-    function(run, WARMUP);
+    tiles_set_initial(run);
+    compute_alone(run, WARMUP);
     job_barrier();
     start = now();
-    function(run, times);
+    compute_alone(run, times);
     return job_max(now() - start) * ((double)run->opt->iterations / (double)times);
-}
-
-struct kernel_times run_kernel(struct run *run)
-{
-    struct kernel_times times;
-
-    tiles_set_initial(run);
-    times.alone = time_of(run, compute_alone);
-    times.waited_for = time_of(run, compute_and_finish);
-    return times;
 }
 
 /* The slowest PE's time. */

@@ -187,23 +187,16 @@ struct run {
 
 enum verdict { NOT_VERIFIED, EXACT, WITHIN_TOLERANCE, FAILED };
 
-/* The same tiles without any exchange. */
-struct kernel_times {
-    double alone;      /* whole tiles, one launch after the other                             */
-    double waited_for; /* launches as between two exchanges, and the host waits for each round */
-};
-
-/* Times are the slowest PE's, for all iterations. That of the kernel was measured apart: the rest, the communication, may
- * seem to be less than nothing. */
+/* Times are the slowest PE's, for all iterations. That of the kernel alone, whole tiles without any exchange and one
+ * launch after the other, was measured apart: the rest, the communication, may seem to be less than nothing. */
 struct result {
     double seconds, kernel_seconds, comm_seconds;
-    struct kernel_times kernel;
     enum verdict verdict;
     struct comparison comparison; /* meaningful on PE 0 */
 };
 
 void run_iterations(struct run *run, struct result *result); /* result->kernel is set */
-struct kernel_times run_kernel(struct run *run);             /* destroys the matrix, which run_iterations sets anew */
+double run_kernel(struct run *run);                          /* destroys the matrix, which run_iterations sets anew */
 double run_trial(struct run *run);                           /* seconds of an iteration, of a few; the same */
 
 /* run->tiles, with their geometry and devices, are the caller's. */

@@ -68,7 +68,7 @@ static void run_once(struct peer *peer, const struct exchange *exchange)
     grid_tile(&run.grid, job_rank(), 0, &peer->tile.shape);
     tiles_open(&run);
     exchange->open(&run);
-    result.kernel = run_kernel(&run);
+    result.kernel_seconds = run_kernel(&run);
     run_iterations(&run, &result);
     if (peer->opt.verify)
         check(peer, &run, &result);

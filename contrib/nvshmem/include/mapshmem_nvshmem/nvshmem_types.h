@@ -11,12 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Programs take what these declare from nvshmem.h. */
+/* Programs take what these declare from nvshmem.h, and NVSHMEM's perftests the macro. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define NVSHMEMI_ERROR_PRINT(...)                                                                                      \
+    do {                                                                                                               \
+        fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                                \
+        fprintf(stderr, __VA_ARGS__);                                                                                  \
+        fprintf(stderr, "\n");                                                                                         \
+    } while (0)
 
 /* CUDA's own types, where its headers are; without them, host code can still name a stream or a module. NVRTC has them
  * built in. */
