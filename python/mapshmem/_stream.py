@@ -51,13 +51,8 @@ def cuda_handle(stream: Any) -> int:
     raise TypeError(f"{type(stream).__name__} is no CUDA stream and no OpenCL queue")
 
 
-@lru_cache(maxsize=None)
-def _is_queue_type(kind: type) -> bool:
-    return kind.__module__.startswith("pyopencl")
-
-
 def _is_queue(stream: Any) -> bool:
-    return _is_queue_type(type(stream))
+    return type(stream).__module__.startswith("pyopencl")
 
 
 @lru_cache(maxsize=None)

@@ -308,6 +308,11 @@ def test_peers():
     real, _peer._DL_CUDA = _peer._DL_CUDA, 1
     try:
         array = np.from_dlpack(made)
+        m._mapping.is_writable = False  # as with map(x, writable=False)
+        assert made.__cuda_array_interface__["data"] == (made.address, True)
+        with raises(BufferError, "read-only"):
+            np.from_dlpack(made)
+        m._mapping.is_writable = True
     finally:
         _peer._DL_CUDA = real
     assert array.tolist() == [2.5] * 4 and array.ctypes.data == made.address

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels of Triton for tensors.py; as a program, one that writes outside of its map in a debug build."""
+"""Kernels of Triton for tensors.py and tensor_times.py; as a program, one that writes outside of its map in a debug build."""
+
+import os
 
 import mapshmem as shmem
 import mapshmem.triton as device
@@ -24,6 +26,17 @@ def exchange(x, words, view, word_view, team, me, right, left):
     device.sum_reduce(team, x + 512, x + 512, 8)
 
 
+@triton.jit(do_not_specialize=["me", "first"])
+def ping_pong(inbox, data, signal, view, signal_view, me, first, rounds, nbytes):
+    """PEs 0 and 1 in turns; tensor_times.py measures it."""
+    for i in range(first, first + rounds):
+        if me == 0:
+            device.put_signal(view, inbox, data, nbytes, signal_view, signal, i, device.SIGNAL_SET, 1 - me)
+        device.signal_wait_until(signal_view, signal, device.CMP_GE, i)
+        if me != 0:
+            device.put_signal(view, inbox, data, nbytes, signal_view, signal, i, device.SIGNAL_SET, 1 - me)
+
+
 @triton.jit
 def write_outside(x, view, n):
     device.put(view, x + n, x, 8, 0)
@@ -37,5 +50,8 @@ if __name__ == "__main__":
         torch.cuda.synchronize()
         memory = shmem.map(tensor[: 1 << 19])
         write_outside[(1,)](tensor, memory.device_view().address, 1 << 19, **device.link(debug=True))
-        torch.cuda.synchronize()
-        print("not reached", flush=True)
+        try:
+            torch.cuda.synchronize()
+            print("not reached", flush=True)
+        finally:
+            os._exit(1)  # the context is lost, so nothing can be ended

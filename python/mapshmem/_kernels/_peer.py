@@ -61,7 +61,8 @@ class Peer:
 
     @property
     def __cuda_array_interface__(self) -> Dict[str, Any]:
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": None, "version": 3}
+        data = (self.address, not self._memory._mapping.is_writable)
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "strides": None, "version": 3}
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return _DL_CUDA, self._memory._mapping.device
@@ -70,6 +71,9 @@ class Peer:
         """No stream of this package works on the memory, so none is waited for."""
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise BufferError("a PE's copy is lent where it is: copy the array that is made of it")
+        if not self._memory._mapping.is_writable:
+            raise BufferError("the mapped memory is read-only, which DLPack's tensors of this form cannot say: use "
+                              "__cuda_array_interface__")
         return lend(self, self.address, len(self), *self.__dlpack_device__(), *dl_type(self.dtype))
 
 
