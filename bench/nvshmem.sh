@@ -7,7 +7,7 @@
 # Usage: nvshmem.sh build DIR                    makes DIR/nvshmem_peer; the last line is NVSHMEM's version
 #        nvshmem.sh run DIR [MAX [SECONDS]]      prints "what,size,microseconds" for sizes up to MAX bytes (1 GiB),
 #                                                in at most SECONDS (40)
-#        nvshmem.sh run-collectives DIR [MAX]    prints the same of its collectives
+#        nvshmem.sh run-collectives DIR [MAX]    prints the same of its collectives, of NVSHMEM_PEERS processes (2)
 #        nvshmem.sh build-kernels DIR            makes DIR/nvshmem_kernels
 #        nvshmem.sh run-kernels DIR              prints the tables of kernels.cu
 #        nvshmem.sh home DIR                     prints where NVSHMEM is
@@ -55,7 +55,7 @@ build_kernels() { # HOME DIR
         -Xlinker "$library" -L"$1/lib" -lnvshmem_device -lcuda || die "$1: nvshmem_kernels does not build"
 }
 
-# run_both HOME DIR SECONDS PROGRAM [ARGUMENTS] [-- SETTINGS]: both processes; NVLink multicast is of no use here, nor
+# run_both HOME DIR SECONDS PROGRAM [ARGUMENTS] [-- SETTINGS]: both processes, or NVSHMEM_PEERS; NVLink multicast is of no use here, nor
 # allowed everywhere
 run_both() {
     local home=$1 dir=$2 seconds=$3 program=$4 rank pids=() arguments=() status=0
@@ -66,8 +66,8 @@ run_both() {
     done
     [ $# -eq 0 ] || shift
     rm -f "$dir"/nvshmem.id*
-    for rank in 0 1; do
-        env NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_SYMMETRIC_SIZE=2G \
+    for ((rank = 0; rank < ${NVSHMEM_PEERS:-2}; rank++)); do
+        env NVSHMEM_DISABLE_NVLS=1 NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_SYMMETRIC_SIZE="${NVSHMEM_SYMMETRIC_SIZE:-2G}" \
             LD_LIBRARY_PATH="$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@" \
             timeout -k 5 "$seconds" "$dir/$program" $rank "$dir/nvshmem.id" "${arguments[@]}" \
             >"$dir/nvshmem-$rank.csv" </dev/null &

@@ -29,6 +29,7 @@ constexpr size_t strided_bytes = words * stride * sizeof(double);
 
 char *buffer; /* symmetric: source on rank 0, dest on rank 1 */
 int rank;
+int ranks = 2; /* or what NVSHMEM_PEERS says, for collectives */
 
 [[noreturn]] void die(const std::string &text)
 {
@@ -81,7 +82,7 @@ void start(const std::string &file)
     } else {
         id = await(file);
     }
-    nvshmemx_set_attr_uniqueid_args(rank, 2, &id, &attributes);
+    nvshmemx_set_attr_uniqueid_args(rank, ranks, &id, &attributes);
     if (nvshmemx_hostlib_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes))
         die("nvshmemx_hostlib_init_attr failed");
 }
@@ -186,19 +187,20 @@ void collective(const char *what, size_t max, const verb_t &host, const verb_t &
 }
 
 /* Sizes as in stream_collectives.c. */
-/* Half the time in which the data go to the other PE and come back. */
+/* Half the time in which the data go to the last PE and come back; others have nothing to do. */
 void ping_pong(char *dest, const char *source, size_t max, cudaStream_t stream)
 {
     enum { TRIPS = 100 };
     uint64_t *arrived = static_cast<uint64_t *>(nvshmem_calloc(1, sizeof *arrived)), trip = 0;
-    const int partner = 1 - rank;
+    const bool takes_part = rank == 0 || rank == ranks - 1;
+    const int partner = rank ? 0 : ranks - 1;
     if (!arrived)
         die("nvshmem_calloc failed");
     for (size_t size = 8; size <= max; size *= 8)
         line(
             "put_signal stream", size, 1, 2 * TRIPS,
             [=, &trip] {
-                for (int i = 0; i < TRIPS; i++) {
+                for (int i = 0; takes_part && i < TRIPS; i++) {
                     trip++;
                     if (rank)
                         nvshmemx_signal_wait_until_on_stream(arrived, NVSHMEM_CMP_GE, trip, stream);
@@ -218,7 +220,7 @@ void collectives(size_t max)
     const nvshmem_team_t team = NVSHMEM_TEAM_WORLD;
     cudaStream_t stream;
     cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-    char *source = buffer, *dest = static_cast<char *>(nvshmem_malloc(2 * max));
+    char *source = buffer, *dest = static_cast<char *>(nvshmem_malloc(static_cast<size_t>(ranks) * max));
     if (!dest)
         die("nvshmem_malloc failed");
     const float *numbers = reinterpret_cast<float *>(source);
@@ -242,8 +244,8 @@ void collectives(size_t max)
         "fcollect", max, [=](size_t size) { nvshmem_fcollectmem(team, dest, source, size); },
         [=](size_t size) { nvshmemx_fcollectmem_on_stream(team, dest, source, size, stream); }, stream);
     collective(
-        "alltoall", max, [=](size_t size) { nvshmem_alltoallmem(team, dest, source, size / 2); },
-        [=](size_t size) { nvshmemx_alltoallmem_on_stream(team, dest, source, size / 2, stream); }, stream);
+        "alltoall", max, [=](size_t size) { nvshmem_alltoallmem(team, dest, source, size / ranks); },
+        [=](size_t size) { nvshmemx_alltoallmem_on_stream(team, dest, source, size / ranks, stream); }, stream);
     nvshmem_free(dest);
     cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
@@ -255,6 +257,8 @@ int main(int argc, char **argv)
     if (argc < 3)
         die("usage: nvshmem_peer RANK FILE [MAX]");
     rank = std::atoi(argv[1]);
+    if (const char *peers = std::getenv("NVSHMEM_PEERS"))
+        ranks = std::atoi(peers);
     size_t max = argc > 3 ? std::strtoull(argv[3], nullptr, 0) : size_t{1} << 30;
     start(argv[2]);
     buffer = static_cast<char *>(nvshmem_malloc(std::max(max, strided_bytes)));

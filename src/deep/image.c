@@ -8,7 +8,7 @@
 #include "deep/types/hash.h"
 #include "gpu/copy_threads/processor.h"
 
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "base/tuning.h"
 
 #include <errno.h>
@@ -147,6 +147,15 @@ void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes,
     }
     if (at < end)
         memset(bytes + (at - start), 0, end - at);
+}
+
+void shmemi_image_refill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes)
+{
+    const struct shmemi_graph *graph = image->graph;
+    const size_t end = at + nbytes;
+    fill_header(image, at, bytes, end);
+    for (size_t i = shmemi_graph_first_link(graph, at); i < graph->n_links && graph->links[i].at < end; i++)
+        set_link(image, &graph->links[i], bytes, at, end);
 }
 
 /* Copy bytes [at, end) of the image into the extent that they belong to. */

@@ -41,6 +41,9 @@ void shmemi_image_describe(struct shmemi_image *image, const struct shmemi_graph
  * begin and end anywhere. */
 void shmemi_image_fill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes);
 
+/* Change these bytes, which were filled for an image of this graph with another base: header and pointers. */
+void shmemi_image_refill(const struct shmemi_image *image, size_t at, char *bytes, size_t nbytes);
+
 /* Copy bytes [at, at + nbytes) of an image into the objects of a graph in live memory, without touching pointers, gaps
  * or anything else. */
 void shmemi_image_scatter(const struct shmemi_graph *graph, size_t at, const char *bytes, size_t nbytes);

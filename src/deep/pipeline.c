@@ -12,21 +12,31 @@
 
 _Static_assert((int)SHMEMI_PIPELINE_SMALL == (int)SHMEMI_SMALL_BUFFER, "must be the size of the buffers");
 
-/* The data, and how far it has been cut into pieces. Each far side gets a run of bytes in turn, so that objects that have
- * been packed for the first one are in the caches for the others. */
+/* The data, and how far it has been cut into pieces. In place, each far side gets a run of bytes in turn, so that objects
+ * that have been packed for the first one are in the caches for the others. */
 struct pipeline_progress {
     struct shmemi_pipeline_data all;
     const struct shmemi_far_side *far;
-    size_t n, turn;            /* far sides; the one that gets the next piece */
+    size_t n;                  /* far sides */
+    size_t rows, turn;         /* those for which pieces are packed; the one that gets the next piece */
     size_t run_start, run_end; /* the run */
     size_t at, direct_cut;     /* where the next piece begins; index of the next direct range */
     bool is_in_place;          /* packed or unpacked without buffers */
+};
+
+/* A buffer that is moved: to which far side its piece is on its way; -EAGAIN, or what has come of it. */
+struct pipeline_stage {
+    struct shmemi_piece piece;
+    size_t far;
+    int rc;
 };
 
 struct piped_transfer {
     struct shmemi_piped piped;
     struct pipeline_progress *data;
     const struct shmemi_copy_pool *pool;
+    struct pipeline_stage stage[SHMEMI_COPY_BUFFERS_MAX];
+    bool has_failed;
 };
 
 /* ---- The near side ----------------------------------------------------------------------------------------------- */
@@ -43,11 +53,11 @@ static void begin_run(struct pipeline_progress *data, size_t limit)
     data->run_end = end - data->at < limit ? end : data->at + limit;
 }
 
-/* The row of a piece is its far side. */
+/* The row of a piece is the far side for which it is packed. */
 static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
 {
     struct pipeline_progress *data = host;
-    if (data->at == data->run_end && ++data->turn < data->n)
+    if (data->at == data->run_end && ++data->turn < data->rows)
         data->at = data->run_start;
     else if (data->at == data->run_end)
         begin_run(data, limit);
@@ -56,10 +66,15 @@ static void cut(void *host, size_t limit, struct shmemi_piece *piece_p)
     data->at += nbytes;
 }
 
+static const void *argument_of(const struct pipeline_progress *data, size_t far)
+{
+    return (const char *)data->all.argument + far * data->all.pitch;
+}
+
 /* Pack or unpack a part of the data, whose bytes are at this address. */
 static void convert(const struct pipeline_progress *data, const struct shmemi_piece *piece, char *bytes)
 {
-    const char *argument = (const char *)data->all.argument + piece->row * data->all.pitch;
+    const void *argument = argument_of(data, piece->row);
     if (data->all.pack)
         data->all.pack(argument, piece->column, bytes, piece->width);
     else
@@ -79,7 +94,7 @@ static size_t bytes_between(const struct pipeline_progress *data)
     size_t nbytes = data->all.size;
     for (size_t i = 0; i < data->all.n_direct; i++)
         nbytes -= data->all.direct[i].size;
-    return nbytes * data->n;
+    return nbytes * data->rows;
 }
 
 /* ---- In place ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +113,7 @@ static int test_nothing(void *device, unsigned buffer)
 
 static void convert_alone(struct pipeline_progress *data)
 {
-    const size_t limit = data->n > 1 ? SHMEMI_PIPELINE_SMALL : data->all.size;
+    const size_t limit = data->rows > 1 ? SHMEMI_PIPELINE_SMALL : data->all.size;
     struct shmemi_piece piece;
     for (size_t left = bytes_between(data); left; left -= piece.width) {
         cut(data, limit, &piece);
@@ -134,9 +149,11 @@ static int copy_small(const struct pipeline_progress *data, char *buffer)
 {
     int rc = 0;
     for (size_t i = 0; i < data->n && !rc; i++) {
-        const struct shmemi_piece piece = {.row = i, .width = data->all.size, .rows = 1};
+        const struct shmemi_piece piece = {.width = data->all.size, .rows = 1};
         const struct shmemi_far_move move = {.far = &data->far[i], .bytes = buffer, .nbytes = data->all.size};
-        if (data->all.pack)
+        if (i)
+            data->all.repack(argument_of(data, i), 0, buffer, data->all.size);
+        else if (data->all.pack)
             convert(data, &piece, buffer);
         rc = shmemi_far_move_small(&move, data->all.pack);
         if (!rc && data->all.unpack)
@@ -169,22 +186,60 @@ static int start_direct_before(struct piped_transfer *transfer, size_t at)
     return 0;
 }
 
+static char *buffer_of(const struct piped_transfer *transfer, unsigned buffer)
+{
+    return transfer->pool->buffers + buffer * transfer->pool->buffer_size;
+}
+
+static int start_move(struct piped_transfer *transfer, unsigned buffer)
+{
+    const struct pipeline_stage *stage = &transfer->stage[buffer];
+    const struct shmemi_far_move move = {.far = &transfer->data->far[stage->far],
+                                         .number = buffer,
+                                         .bytes = buffer_of(transfer, buffer),
+                                         .at = stage->piece.column,
+                                         .nbytes = stage->piece.width};
+    return transfer->piped.moves->start(&transfer->piped, &move);
+}
+
 static int start_piece(void *device, unsigned buffer, const struct shmemi_piece *piece)
 {
     struct piped_transfer *transfer = device;
-    const struct shmemi_far_move move = {.far = &transfer->data->far[piece->row],
-                                         .number = buffer,
-                                         .bytes = transfer->pool->buffers + buffer * transfer->pool->buffer_size,
-                                         .at = piece->column,
-                                         .nbytes = piece->width};
+    struct pipeline_stage *stage = &transfer->stage[buffer];
     int rc = start_direct_before(transfer, piece->column);
-    return rc ? rc : transfer->piped.moves->start(&transfer->piped, &move);
+    *stage = (struct pipeline_stage){.piece = *piece, .rc = -EAGAIN};
+    if (!rc)
+        rc = start_move(transfer, buffer);
+    if (rc)
+        stage->rc = rc;
+    return rc;
 }
 
+/* When a piece has gone to a far side, it goes to the next one. */
+static void advance(struct piped_transfer *transfer, unsigned buffer)
+{
+    const struct pipeline_progress *data = transfer->data;
+    struct pipeline_stage *stage = &transfer->stage[buffer];
+    int rc = transfer->piped.moves->test(&transfer->piped, buffer);
+    if (!rc && ++stage->far < data->n && !transfer->has_failed) {
+        data->all.repack(argument_of(data, stage->far), stage->piece.column, buffer_of(transfer, buffer),
+                         stage->piece.width);
+        rc = start_move(transfer, buffer);
+        rc = rc ? rc : -EAGAIN;
+    }
+    stage->rc = rc;
+    transfer->has_failed |= rc && rc != -EAGAIN;
+}
+
+/* With several far sides all buffers go on, not only the one that is looked at. */
 static int test_piece(void *device, unsigned buffer)
 {
     struct piped_transfer *transfer = device;
-    return transfer->piped.moves->test(&transfer->piped, buffer);
+    const bool several = transfer->data->n > 1;
+    for (unsigned i = several ? 0 : buffer; i < (several ? transfer->pool->n_buffers : buffer + 1); i++)
+        if (transfer->stage[i].rc == -EAGAIN)
+            advance(transfer, i);
+    return transfer->stage[buffer].rc;
 }
 
 static int copy_pieces(struct piped_transfer *transfer)
@@ -239,8 +294,9 @@ static int copy_large(struct pipeline_progress *data)
 
 int shmemi_pipeline_send(const struct shmemi_far_side *far, size_t n, const struct shmemi_pipeline_data *all)
 {
-    struct pipeline_progress data = {
-        .all = *all, .far = far, .n = n, .turn = n - 1, .is_in_place = shmemi_far_host(far)};
+    struct pipeline_progress data = {.all = *all, .far = far, .n = n, .is_in_place = shmemi_far_host(far)};
+    data.rows = data.is_in_place ? n : 1;
+    data.turn = data.rows - 1;
     if (!all->size)
         return 0;
     if (data.is_in_place)

@@ -43,7 +43,11 @@ struct shmemi_pipeline_data {
     const void *argument;
     const struct shmemi_direct_range *direct; /* ascending, without overlaps */
     size_t n_direct;
-    size_t pitch; /* bytes from one far side's argument to the next one's */
+
+    /* To several far sides: bytes from one's argument to the next one's; and what changes bytes that were packed for another
+     * far side into those for this one. */
+    size_t pitch;
+    shmemi_pack_t repack;
 };
 
 /* Target or origin of the data: a place in any kind of memory, or a part of a PE's copy of a region. */
@@ -71,8 +75,8 @@ static inline struct shmemi_far_side shmemi_far_view(struct shmemi_context *cont
  * transferred, and nothing is in progress any more. */
 int shmemi_pipeline_copy(const struct shmemi_far_side *far, const struct shmemi_pipeline_data *data);
 
-/* Send data to n far sides that are alike, at least one: each piece is packed for one after the other, with the far side's
- * own argument. Completion and errors as above. */
+/* Send data to n far sides that are alike, at least one. Where buffers are used, a piece is packed for the first one, and
+ * repacked when it has gone there. Completion and errors as above. */
 int shmemi_pipeline_send(const struct shmemi_far_side *far, size_t n, const struct shmemi_pipeline_data *data);
 /* Whether two far sides are reached in the same way, so that one call may send to both. */
 bool shmemi_far_is_like(const struct shmemi_far_side *a, const struct shmemi_far_side *b);

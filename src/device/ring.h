@@ -6,7 +6,7 @@
 #ifndef SHMEMI_DEVICE_RING_H
 #define SHMEMI_DEVICE_RING_H
 
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "device/device.h"
 #include "transport/driver.h"
 

@@ -82,13 +82,15 @@ void race_touch_as(uintptr_t address, size_t size, struct race_access *access)
 
 void race_touch(uintptr_t address, size_t size, uint8_t flags, uintptr_t pc)
 {
-    const struct race_thread *thread = race_this_thread();
+    struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
+    thread->inside++;
     struct race_access access = {.known = thread->time,
                                  .component = thread->component,
                                  .when = thread->now,
                                  .flags = flags,
                                  .pc = pc & RACE_PC_MASK};
     race_touch_as(address, size, &access);
+    thread->inside--;
 }

@@ -172,9 +172,28 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *argument)
     return 1;
 }
 
+/* The first time. */
+static void share_area(struct invitation *invitation, size_t bytes)
+{
+    struct invitation mine = {.bytes = bytes}, received;
+    if (race.pe == 0)
+        invite(&mine);
+    *invitation = mine;
+    pshmem_barrier_all();
+    if (race.pe > 0) {
+        pshmem_getmem(&received, invitation, sizeof received, 0);
+        accept_invitation(&received, bytes);
+    }
+    race_area->pe[race.pe].pid = (uint32_t)getpid();
+    pshmem_barrier_all();
+    if (race.pe == 0)
+        close(mine.descriptor);
+}
+
+/* A program that starts the library again goes on with the area that it has. */
 void race_area_open(void)
 {
-    struct invitation *invitation = pshmem_malloc(sizeof *invitation), mine = {0};
+    struct invitation *invitation = pshmem_malloc(sizeof *invitation);
     race.pe = pshmem_my_pe();
     race.n_pes = pshmem_n_pes();
     if (!invitation)
@@ -183,25 +202,16 @@ void race_area_open(void)
         race_fatal("--race is for at most %d PEs", RACE_PES_MAX);
     struct race_process found = race;
     find_memory(&found, invitation);
-    lay_out(&found);
-    mine.bytes = shadow_start + (size_t)race.n_pes * shadow_of_pe;
-    if (race.pe == 0)
-        invite(&mine);
-    *invitation = mine;
-    pshmem_barrier_all();
-    if (race.pe > 0) {
-        struct invitation received;
-        pshmem_getmem(&received, invitation, sizeof received, 0);
-        accept_invitation(&received, mine.bytes);
-    }
-    race_area->pe[race.pe].pid = (uint32_t)getpid();
     dl_iterate_phdr(find_program, &found);
+    if (race_area && found.window_size != shadow_of_window)
+        race_fatal("the symmetric heap has another size than before: --race needs the same one");
+    lay_out(&found);
+    if (!race_area)
+        share_area(invitation, shadow_start + (size_t)race.n_pes * shadow_of_pe);
     race_area->pe[race.pe].program = found.program_base;
     found.window = race_window_word(race.pe, 0);
-    found.statics = race_static_word(race.pe, 0);
+    found.static_words = race_static_word(race.pe, 0);
     pshmem_barrier_all();
-    if (race.pe == 0)
-        close(mine.descriptor);
     pshmem_free(invitation);
     race = found;
 }

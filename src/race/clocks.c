@@ -28,8 +28,7 @@ static void join(uint32_t *time, const uint32_t *other, unsigned n)
         raise_to(&time[i], other[i]);
 }
 
-/* n new components in a row; ends the job when there are no more. */
-static unsigned take_components(unsigned n)
+unsigned race_take_components(unsigned n)
 {
     unsigned first = atomic_fetch_add(&race_area->n_components, n);
     if (first + n >= RACE_COMPONENTS_MAX)
@@ -45,7 +44,7 @@ static void begin_thread(struct race_thread *thread, uint16_t owner)
     unsigned slot = atomic_fetch_add(&race_area->n_threads, 1);
     if (!time || slot >= RACE_THREADS_MAX)
         race_fatal(slot < RACE_THREADS_MAX ? "out of memory for a thread's clock" : "too many threads for --race");
-    thread->component = (uint16_t)take_components(1);
+    thread->component = (uint16_t)race_take_components(1);
     thread->time = time;
     thread->now = time[thread->component] = 1;
     thread->kept = 0;
@@ -187,7 +186,7 @@ static struct race_lane *make_lane(const struct race_thread *thread, uint32_t co
     if (number >= RACE_LANES_MAX)
         race_fatal("too many threads with contexts for --race");
     *lane = (struct race_lane){context, (uint16_t)race.pe, thread->component,
-                               (uint16_t)take_components(2 * (unsigned)race.n_pes + 2)};
+                               (uint16_t)race_take_components(2 * (unsigned)race.n_pes + 2)};
     describe_lane(lane);
     atomic_store(&race_area->n_lanes, number + 1);
     return lane;
@@ -226,35 +225,6 @@ void race_forget_context(uint32_t context)
     for (unsigned i = 0; i < n; i++)
         if (race_area->lane[i].pe == race.pe && race_area->lane[i].context == context)
             race_area->lane[i].context = NO_CONTEXT;
-}
-
-/* The signals that this PE has sent; where the table is full, two of a lane and PE share a component. */
-static struct signal_sent {
-    uint64_t signal;
-    const struct race_lane *lane;
-    int pe;
-    uint16_t component;
-} sent[2048];
-static race_lock sent_lock;
-
-uint16_t race_signalled_component(const struct race_lane *lane, int pe, uint64_t signal)
-{
-    const size_t n = sizeof sent / sizeof sent[0];
-    size_t i = (signal ^ (signal >> 9) ^ (size_t)lane->base * 31 ^ (size_t)pe * 7) % n, first = i;
-    race_lock_take(&sent_lock);
-    while (sent[i].lane && !(sent[i].signal == signal && sent[i].lane == lane && sent[i].pe == pe))
-        if ((i = (i + 1) % n) == first)
-            race_fatal("more than %zu signals for --race", n);
-    struct signal_sent *entry = &sent[i];
-    if (!entry->lane) {
-        *entry = (struct signal_sent){signal, lane, pe, (uint16_t)take_components(1)};
-        race_area->component[entry->component] = (struct race_component){.kind = RACE_SIGNALLED,
-                                                                         .thread = lane->thread,
-                                                                         .lane = (uint16_t)(lane - race_area->lane),
-                                                                         .target = (uint16_t)pe};
-    }
-    race_lock_give(&sent_lock);
-    return entry->component;
 }
 
 /* ---- fence and quiet --------------------------------------------------------------------------------------------- */

@@ -34,6 +34,9 @@ void race_learn(struct race_thread *thread, const struct race_clock *clock);
 void race_learn_times(struct race_thread *thread, const uint32_t *time);
 void race_advance(struct race_thread *thread);
 
+/* n new components in a row; ends the job when there are no more. */
+unsigned race_take_components(unsigned n);
+
 /* The thread's lane on a context, and a component of it. */
 struct race_lane *race_lane_of(struct race_thread *thread, uint32_t context);
 static inline uint16_t race_passed_component(const struct race_lane *lane)

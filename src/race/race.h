@@ -85,8 +85,8 @@ struct race_process {
     size_t window_size, static_size; /* 0 before initialisation and after the end */
     size_t heap_size;                /* of the window */
     uintptr_t program_base, program_size;
-    struct race_word *window, *statics; /* the shadow of this PE's own memory */
-    bool watches_private;               /* memory that is not symmetric: nbi buffers, or there are several threads */
+    struct race_word *window, *static_words; /* the shadow of this PE's own memory */
+    bool watches_private; /* memory that is not symmetric: nbi buffers, or there are several threads */
     bool has_threads;
     bool has_peers; /* the program has asked for addresses of other PEs' memory (shmem_ptr) */
     int pe, n_pes;

@@ -6,7 +6,7 @@
  */
 #include "shmmap/heap.h"
 
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "base/log.h"
 
 #include <errno.h>

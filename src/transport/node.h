@@ -10,7 +10,7 @@
 #ifndef SHMEMI_NODE_H
 #define SHMEMI_NODE_H
 
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "bootstrap/job.h"
 #include "transport/driver.h"
 #include "transport/request.h"

@@ -15,7 +15,7 @@ static const char *const settings[] = {
     "leaders_broadcast=scatter,leaders_fcollect=direct,leaders_reduce=segment,leaders_alltoall=pairwise",
     "sync=flat,broadcast=pull,reduce=segment,leaders_broadcast=tree,leaders_fcollect=dissemination",
     "broadcast=eager,fcollect=eager,collect=eager,alltoall=eager,reduce=flat,scan=flat,leaders_reduce=doubling",
-    "broadcast=parts,reduce=kernel,scan=kernel",
+    "broadcast=parts,fcollect=kernel,reduce=kernel,scan=kernel",
     "leaders_broadcast=halving,leaders_fcollect=dissemination,leaders_reduce=halving,leaders_alltoall=bruck,"
     "leaders_lengths=dissemination",
 };

@@ -113,7 +113,7 @@ static void send_direct(struct subject *subject)
     for (size_t i = 0; i < objects->n; i++)
         direct[i] =
             (struct shmemi_direct_range){i * objects->width, objects->width, subject->locked + i * objects->width};
-    struct shmemi_pipeline_data source = {bytes_of(subject), pack, NULL, objects, direct, objects->n, 0};
+    struct shmemi_pipeline_data source = {bytes_of(subject), pack, NULL, objects, direct, objects->n, 0, NULL};
     CHECK(!shmemi_pipeline_copy(&far, &source));
 }
 

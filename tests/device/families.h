@@ -11,6 +11,7 @@
 #include <shmemx_device.h>
 
 enum { FAMILY_GUARD = 64, FAMILY_SLOT = 2064, FAMILY_BLOCK = 5000, FAMILY_SIZES = 10 };
+enum { FAMILY_LARGE = 17000 }; /* more than a slot of the ring: the agent reads the source where it is */
 
 struct family_run {
     shmemx_device_view_t view;
@@ -40,7 +41,7 @@ struct family_run {
 
 FAMILY_SIZE unsigned family_bytes(int n_pes)
 {
-    return static_cast<unsigned>(n_pes) * FAMILY_BLOCK * 2 + 2 * FAMILY_GUARD;
+    return static_cast<unsigned>(n_pes) * FAMILY_LARGE + 2 * FAMILY_GUARD;
 }
 
 FAMILY unsigned family_size(unsigned i)
@@ -420,6 +421,7 @@ FAMILY void check_families(const family_run &run, unsigned step)
     check_sums(run, run.sums);
     check_sums(run, run.single_sums);
     check_pairs(run);
+    check_bytes_of(run, shmemx_device_block_t(), FAMILY_LARGE, 1);
     check_families_of(run, shmemx_device_block_t(), 0, 1);
     check_families_of(run, shmemx_device_warp_t(), 1 % step, step);
     check_families_of(run, shmemx_device_thread_t(), 2 % step, step);

@@ -64,7 +64,7 @@ static void run(bool by_ring)
 
 /* What every PE has for families.h. */
 struct for_families {
-    alignas(16) unsigned char dest[PES * FAMILY_BLOCK * 2 + 2 * FAMILY_GUARD];
+    alignas(16) unsigned char dest[PES * FAMILY_LARGE + 2 * FAMILY_GUARD];
     double sums[4];
     float single_sums[4];
     unsigned short pairs[4];

@@ -3,7 +3,8 @@
 #
 # Who calls whom, as the linker sees it: a line "FOLDER FOLDER SYMBOL FILE FILE" for each symbol that an object file of
 # one folder of src uses and one of another folder defines. Run in the build directory; $1: the source directory.
-# Objects whose source is gone are left out.
+# Objects whose source is gone are left out, and so is what race defines, for others: it stands in front of the library
+# and of the C library, whose names it has.
 
 set -u
 srcdir=$1
@@ -34,10 +35,11 @@ find src -name '*.o' -print0 | xargs -0 "${NM:-nm}" -A -g 2>/dev/null |
             return source[object]
         }
         !find_source($1) { next }
+        NF == 4 && ($4 in defined) && folder[$1] ~ /^race/ { next }
         NF == 4 { defined[$4] = $1; defines[$4, folder[$1]] = 1 }
         NF == 3 && $2 == "U" { n_uses++; user[n_uses] = $1; used[n_uses] = $3 }
         END {
             for (i = 1; i <= n_uses; i++)
-                if (used[i] in defined && !((used[i], folder[user[i]]) in defines))
+                if (used[i] in defined && (folder[defined[used[i]]] !~ /^race/ || folder[user[i]] ~ /^race/) && !((used[i], folder[user[i]]) in defines))
                     print folder[user[i]], folder[defined[used[i]]], used[i], source[user[i]], source[defined[used[i]]]
         }' | sort -u

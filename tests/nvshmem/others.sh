@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # others.sh - build and run programs of others that are written for NVSHMEM, as they are, with their own build files, on the
-# NVSHMEM interface of MapSHMEM. Needs a GPU, nvcc, cmake and Open MPI.
+# NVSHMEM interface of MapSHMEM. Needs a GPU, nvcc and Open MPI. Without cmake it compiles the files of examples and perftests by
+# nvcc alone, with the options of their build files.
 #
 # Usage: others.sh PREFIX SOURCES WORK [PES]
 #
@@ -43,7 +44,9 @@ for name in cuda nvidia-ml; do
     [ -z "$found" ] || ln -sf "$found" "$work/links/lib$name.so"
 done
 export PATH=$prefix/bin:$cuda/bin:$PATH NVSHMEM_HOME=$home CUDA_HOME=$cuda
-export CPATH=$mpi:$sources/include LIBRARY_PATH=$work/links:$cuda/lib64/stubs LD_LIBRARY_PATH=$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# Without its C++ interface, which has to be linked: the perftests find MPI when they run.
+export CXXFLAGS=-DOMPI_SKIP_MPICXX
+export CPATH=$mpi:$sources/include LIBRARY_PATH=$work/links:$cuda/lib64/stubs LD_LIBRARY_PATH=$home/lib:${home%/mapshmem/nvshmem}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
 architecture=${architecture:-90}
@@ -104,11 +107,35 @@ jacobi() {
     done
 }
 
-# cmake_build NAME SOURCE TARGET...: with its own CMake file
-cmake_build() {
+# by_cmake NAME SOURCE TARGET...: with its own build file
+by_cmake() {
     built "$1-configure" cmake -S "$2" -B "$work/$1" -DNVSHMEM_PREFIX="$home" -DCUDA_HOME="$cuda" \
         -DCUDA_ARCHITECTURES="$architecture" -DMPI_HOME="${MPI_HOME:-/usr}" &&
         built "$1" make -k -j "$(nproc)" -C "$work/$1" "${@:3}"
+}
+
+nvcc_options=(-rdc=true -std=c++17 "-arch=sm_$architecture" -DNVSHMEMTEST_MPI_SUPPORT -Xcompiler -DOMPI_SKIP_MPICXX
+    "-I$home/include")
+nvcc_libraries=("-L$home/lib" -lnvshmem_host -lnvshmem_device -lcuda -lnvidia-ml -ldl)
+
+# by_nvcc NAME SOURCE [OPTION...]: compiles the file and links it with $work/NAME/helper/*.o
+by_nvcc() {
+    local name
+    mkdir -p "$work/$1"
+    name=$(basename "$2")
+    built "$1-${name%.*}" nvcc -ccbin mpicxx -x cu "${nvcc_options[@]}" "${@:3}" -c -o "$work/$1/${name%.*}.o" "$2" &&
+        built "$1-${name%.*}-link" nvcc -ccbin mpicxx "${nvcc_options[@]}" -o "$work/$1/${name%.*}" \
+            "$work/$1/${name%.*}.o" "$work/$1"/helper/*.o "${nvcc_libraries[@]}"
+}
+
+# by_nvcc_all NAME [OPTION...]: the sources on the input, several at a time
+by_nvcc_all() {
+    local source
+    while read -r source; do
+        while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+        by_nvcc "$1" "$source" "${@:2}" &
+    done
+    wait
 }
 
 # The expected output of each example.
@@ -124,16 +151,25 @@ expected() {
 }
 
 examples() {
-    local name
+    local name nodes=()
+    # They choose the GPU with the number of the PE in its node: with fewer GPUs each PE is a node.
+    [ "$(nvidia-smi -L | wc -l)" -ge "$pes" ] || nodes=(SHMEM_NODE_SIZE=1)
     [ -d "$sources/nvshmem/examples" ] || { report SKIP 'examples: no sources'; return; }
-    cmake_build examples "$sources/nvshmem/examples"
+    if command -v cmake >/dev/null; then
+        by_cmake examples "$sources/nvshmem/examples"
+    else
+        mkdir -p "$work/examples/helper"
+        built examples-helper nvcc "${nvcc_options[@]}" -x cu -dc -o "$work/examples/helper/none.o" /dev/null
+        find "$sources/nvshmem/examples" -maxdepth 1 -name '*.cu' ! -name 'shmem-based*' | by_nvcc_all examples
+    fi
     for name in dev-guide-ring dev-guide-ring-mpi mpi-based-init uid-based-init collective-launch on-stream thread-group \
         put-block ring-bcast ring-reduce user-buffer moe_shuffle; do
         if [ ! -e "$work/examples/$name" ]; then
             report FAIL "example $name does not build"
-            grep -E "error|undefined" "$work/examples.build.log" | head -n 3
+            cat "$work"/examples*.build.log | grep -E 'error|undefined' | head -n 3
         else
-            try "$name" "$(expected "$name")" oshrun -n "$pes" env NVSHMEM_SYMMETRIC_SIZE=512M "$work/examples/$name"
+            try "$name" "$(expected "$name")" oshrun -n "$pes" env "${nodes[@]}" NVSHMEM_SYMMETRIC_SIZE=512M \
+                "$work/examples/$name"
         fi
     done
     # It includes Open MPI's shmem.h or MapSHMEM's, and is not in the CMake file.
@@ -142,7 +178,7 @@ examples() {
         if built "$name" nvcc -arch="sm_$architecture" -std=c++17 -x cu -I"$home/include" -DNVSHMEMTEST_MPI_SUPPORT -o \
             "$work/examples/${name%.*}" "$work/examples/$name" -L"$home/lib" -lnvshmem_host -lnvshmem_device \
             -L"$prefix/lib" -lmapshmem -lcuda; then
-            try "${name%.*}" '' oshrun -n "$pes" "$work/examples/${name%.*}"
+            try "${name%.*}" '' oshrun -n "$pes" env "${nodes[@]}" "$work/examples/${name%.*}"
         else
             report FAIL "example $name does not build"
             grep -E 'error|undefined' "$work/$name.build.log" | head -n 3
@@ -154,16 +190,24 @@ perftests() {
     local name file directory
     [ -d "$sources/nvshmem/perftest" ] || { report SKIP 'perftests: no sources'; return; }
     cp -r "$sources/nvshmem" "$work/nvshmem" # its CMake file writes into the sources
-    # shellcheck disable=SC2046,SC2086 # names are words
-    cmake_build perftests "$work/nvshmem/perftest" $(for name in $perftests; do
-        file=$(find "$work/nvshmem/perftest" -name "$name.c*" -print -quit)
-        case $file in */device/*) echo "perf_device_$name" ;; *) echo "perf_host_$name" ;; esac
-    done)
+    if command -v cmake >/dev/null; then
+        # shellcheck disable=SC2046 # names are words
+        by_cmake perftests "$work/nvshmem/perftest" $(for name in $perftests; do
+            file=$(find "$work/nvshmem/perftest" -name "$name.c*" -print -quit)
+            case $file in */device/*) echo "perf_device_$name" ;; *) echo "perf_host_$name" ;; esac
+        done)
+    else
+        mkdir -p "$work/perftests/helper"
+        built perftests-helper nvcc -ccbin mpicxx "${nvcc_options[@]}" -x cu -dc -o "$work/perftests/helper/utils.o" \
+            "$work/nvshmem/perftest/common/utils.cu"
+        for name in $perftests; do find "$work/nvshmem/perftest" -name "$name.c*" -print -quit; done |
+            by_nvcc_all perftests "-I$work/nvshmem/perftest/common"
+    fi
     for name in $perftests; do
         file=$(find "$work/perftests" -type f -name "$name" -perm -u+x -print -quit)
         if [ -z "$file" ]; then
             report FAIL "perftest $name does not build"
-            grep -E 'error|undefined' "$work/perftests.build.log" | grep -F "$name" | head -n 3
+            cat "$work"/perftests*.build.log | grep -E 'error|undefined' | grep -F "$name" | head -n 3
             continue
         fi
         directory=$(dirname "$file")

@@ -33,8 +33,9 @@ verdict() {
     esac
 }
 
-for program in "$suite"/*/$pattern.c; do
-    [ -e "$program" ] || { echo "no program $pattern in $suite" >&2; exit 2; }
+mapfile -t programs < <(find "$suite" -name "$pattern.c" | sort)
+[ ${#programs[@]} -gt 0 ] || { echo "no program $pattern in $suite" >&2; exit 2; }
+for program in "${programs[@]}"; do
     name=$(basename "$program" .c)
     expected=${name##*-}
     found=$(verdict "$program")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Transfers between all pairs of PEs at once, for machines with many GPUs: puts, gets, alltoall, and deep copies from
- * PE 0 to all others, beside one pair alone. Every transfer is checked once.
+ * PE 0 to PE 1, to all others one by one, and to all PEs by a broadcast, beside one pair alone. Every transfer is checked once.
  *
  * all_pairs cuda|opencl|heap [MAX [REPETITIONS]]    MAX: bytes of a block (16 MiB)
  *
@@ -184,15 +184,37 @@ static void make_list(size_t bytes)
     }
 }
 
-static void put_deep(size_t bytes)
+/* To PEs 1 to end - 1. */
+static void put_deep_before(int end)
 {
-    (void)bytes;
-    for (int pe = 1; pe < test.n && test.me == 0; pe++) {
+    for (int pe = 1; pe < end && test.me == 0; pe++) {
         const ptrdiff_t image = shmemx_put_deep(test.dest.address, test.room, deep.list, deep.type, 1, pe);
         if (image < 0 || (size_t)image > test.room)
             die("shmemx_put_deep to PE %d: %td bytes", pe, image);
     }
     shmem_quiet();
+}
+
+static void put_deep(size_t bytes)
+{
+    (void)bytes;
+    put_deep_before(test.n);
+}
+
+static void put_deep_to_one(size_t bytes)
+{
+    (void)bytes;
+    put_deep_before(2);
+}
+
+/* To PE 0 itself, too. */
+static void broadcast_deep(size_t bytes)
+{
+    const ptrdiff_t image =
+        shmemx_broadcast_deep(SHMEM_TEAM_WORLD, test.dest.address, test.room, deep.list, deep.type, 1, 0);
+    (void)bytes;
+    if (image < 0 || (size_t)image > test.room)
+        die("shmemx_broadcast_deep: %td bytes", image);
 }
 
 static void check_list(size_t bytes)
@@ -255,10 +277,15 @@ static void run_deep(size_t bytes)
 {
     if (test.me == 0)
         make_list(bytes);
+    measure("deep to one", put_deep_to_one, bytes, bytes);
     measure("deep", put_deep, bytes, bytes * ((size_t)test.n - 1));
     shmem_barrier_all();
     if (test.me)
         check_list(bytes);
+    fill(&test.dest, bytes, true);
+    measure("deep to all", broadcast_deep, bytes, bytes * (size_t)test.n);
+    shmem_barrier_all();
+    check_list(bytes);
     shmem_barrier_all();
 }
 

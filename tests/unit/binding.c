@@ -119,8 +119,10 @@ int main(void)
     check_reports();
     CHECK(!sched_getaffinity(0, sizeof all, &all));
     const int count = CPU_COUNT(&all);
-    if (count < 2 || count > 100)
+    if (count < 2 || count > 100) {
+        printf("there are %d processors; 2 to 100 are needed\n", count);
         return 77;
+    }
     while (!CPU_ISSET(cpu, &all))
         cpu++;
     snprintf(number, sizeof number, "%d", cpu);

@@ -124,7 +124,7 @@ static void make_far(struct far *far, enum way way, char *memory)
 
 static int send(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
 {
-    struct shmemi_pipeline_data source = {data->size, pack, NULL, data, direct, n_direct, 0};
+    struct shmemi_pipeline_data source = {data->size, pack, NULL, data, direct, n_direct, 0, NULL};
     memset(data->met, 0, data->size);
     int rc = shmemi_pipeline_copy(&far->side, &source);
     if (!rc && shmemi_context_has_pending(&far->context))
@@ -134,7 +134,7 @@ static int send(struct far *far, const struct data *data, const struct shmemi_di
 
 static int receive(struct far *far, const struct data *data, const struct shmemi_direct_range *direct, size_t n_direct)
 {
-    struct shmemi_pipeline_data dest = {data->size, NULL, unpack, data, direct, n_direct, 0};
+    struct shmemi_pipeline_data dest = {data->size, NULL, unpack, data, direct, n_direct, 0, NULL};
     memset(data->met, 0, data->size);
     return shmemi_pipeline_copy(&far->side, &dest);
 }
@@ -223,7 +223,7 @@ static void check_several_of(enum way way, size_t size, const struct shmemi_dire
         for (size_t k = 0; k < n_direct && way != IN_PLACE; k++)
             memcpy(data[i].source + direct[k].at, direct[k].bytes, direct[k].size);
     }
-    const struct shmemi_pipeline_data source = {size, pack, NULL, data, direct, n_direct, sizeof data[0]};
+    const struct shmemi_pipeline_data source = {size, pack, NULL, data, direct, n_direct, sizeof data[0], pack};
     CHECK(shmemi_far_is_like(&sides[0], &sides[SIDES - 1]));
     CHECK(!shmemi_pipeline_send(sides, SIDES, &source));
     for (size_t i = 0; i < SIDES; i++) {

@@ -27,8 +27,11 @@ const char *__asan_default_options(void)
 /* As the copy, or, to see that the settings count elsewhere, as this program. */
 static int look(bool is_secure)
 {
-    if (is_secure && !getauxval(AT_SECURE))
-        return SKIPPED; /* the file system of the copy does not let it be set-uid */
+    if (is_secure && !getauxval(AT_SECURE)) {
+        puts("the file system of the copy, or an emulator of processes, does not let it be set-uid");
+        fflush(stdout);
+        return SKIPPED;
+    }
     shmemi_settings_preview();
     CHECK(!shmemi_settings.trace[0] == is_secure);
     CHECK(!shmemi_settings_mpi_module()[0] == is_secure);
@@ -61,8 +64,10 @@ int main(int argc, char **argv)
     setenv("SHMEM_BOOTSTRAP", "mpi:/tmp/module.so", 1);
     setenv("SHMEM_TIMEOUT", "7", 1);
     CHECK(look(false) == 0);
-    if (geteuid())
+    if (geteuid()) {
+        puts("a copy that belongs to another user needs root");
         return SKIPPED;
+    }
     CHECK((fd = mkstemp(path)) >= 0);
     close(fd);
     copy_to(path);

@@ -2,7 +2,7 @@
  *
  * Wrappers of the atomic operations, with their deprecated names.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 #define BOTH(WRAP, ...)                                                                                                \
     WRAP(, , , SHMEM_CTX_DEFAULT, __VA_ARGS__)                                                                         \

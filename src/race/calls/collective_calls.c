@@ -3,7 +3,7 @@
  * Wrappers of the collectives over teams and active sets. A member reads its source and writes its dest until it
  * returns; it has then learned what those knew, when they entered, on whom its result depends.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 /* What a member reads and writes, in bytes. */
 struct race_buffers {

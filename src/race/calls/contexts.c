@@ -2,7 +2,7 @@
  *
  * Contexts and teams as this PE has them: numbers for them, and whose numbers PEs have.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 enum { CONTEXTS_MOST = 1024, TEAMS_MOST = 512 };
 
@@ -21,13 +21,14 @@ static struct race_team *add_team(shmem_team_t handle, uint64_t uid, uint8_t dom
 {
     race_lock_take(&lock);
     unsigned i = 0;
-    while (i < n_teams && teams[i].uid != uid)
+    while (i < n_teams && teams[i].uid != uid && teams[i].uid)
         i++;
     if (i == TEAMS_MOST)
         race_fatal("more than %d teams for --race", TEAMS_MOST);
     if (i == n_teams)
         n_teams++;
-    teams[i] = (struct race_team){.handle = handle, .uid = uid, .domain = domain, .number = teams[i].number};
+    const uint64_t number = teams[i].uid == uid ? teams[i].number : 0;
+    teams[i] = (struct race_team){.handle = handle, .uid = uid, .domain = domain, .number = number};
     race_lock_give(&lock);
     return &teams[i];
 }
@@ -119,7 +120,7 @@ RACE_WRAPPER void shmem_team_destroy(shmem_team_t team)
     RACE_BEGIN("shmem_team_destroy", SHMEM_CTX_DEFAULT);
     struct race_team *known = call.thread ? find_team(team) : NULL;
     if (known)
-        known->handle = SHMEM_TEAM_INVALID;
+        *known = (struct race_team){.uid = 0};
     for (uint32_t i = 1; call.thread && i < CONTEXTS_MOST; i++)
         if (contexts[i].handle && contexts[i].team == team) {
             race_quiet(call.thread, i);
@@ -128,6 +129,20 @@ RACE_WRAPPER void shmem_team_destroy(shmem_team_t team)
         }
     pshmem_team_destroy(team);
     race_call_end(&call);
+}
+
+/* The library has been finalised: what it gave out is gone. */
+void race_forget_handles(void)
+{
+    for (unsigned i = 0; i < n_teams; i++)
+        if (teams[i].handle != SHMEM_TEAM_INVALID && teams[i].handle != SHMEM_TEAM_WORLD &&
+            teams[i].handle != SHMEM_TEAM_SHARED)
+            teams[i] = (struct race_team){.uid = 0};
+    for (uint32_t i = 1; i < CONTEXTS_MOST; i++) {
+        if (contexts[i].handle)
+            race_forget_context(i);
+        contexts[i].handle = NULL;
+    }
 }
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  * Wrappers of fence, quiet, barriers, syncs and locks, and what collectives share.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 struct race_collective race_collective_begin(struct race_call *call, struct race_team *team, enum race_shape shape,
                                              int root)

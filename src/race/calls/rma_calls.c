@@ -2,7 +2,7 @@
  *
  * Wrappers of the transfers: put, get, p, g, put_signal, and the strided ones.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 /* What the two forms of a routine share: without a context, and with one. */
 #define BOTH(WRAP, ...)                                                                                                \

@@ -2,9 +2,9 @@
  *
  * Wrappers of start and end, of symmetric memory, and of addresses of other PEs' memory.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 #include "race/report/objects.h"
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 /* Exit status of a program in which races were found, and which had succeeded otherwise. */
 enum { RACES_FOUND = 66 };
 
-static unsigned n_races;
+static unsigned n_races, n_starts; /* the program may start the library several times, and end it as often */
 
 static void exit_with_races(int status, void *unused)
 {
@@ -24,10 +24,11 @@ static void exit_with_races(int status, void *unused)
 /* What comes before is ordered by the start; so it is not looked at. */
 static void begin(void)
 {
-    if (race.window_size)
+    if (n_starts++)
         return;
+    if (!race_area)
+        (void)on_exit(exit_with_races, NULL);
     race_area_open();
-    (void)on_exit(exit_with_races, NULL);
 }
 
 RACE_WRAPPER void shmem_init(void)
@@ -47,12 +48,19 @@ RACE_WRAPPER int shmem_init_thread(int requested, int *provided)
 RACE_WRAPPER void shmem_finalize(void)
 {
     struct race_call call = {.thread = race_this_thread()};
+    n_starts -= n_starts > 0;
+    if (call.thread && n_starts) {
+        race_barrier(&call, race_team_of(SHMEM_TEAM_WORLD), pshmem_finalize);
+        return;
+    }
     if (call.thread) {
         race_barrier(&call, race_team_of(SHMEM_TEAM_WORLD), pshmem_barrier_all);
         n_races = atomic_load(&race_area->n_reports);
         race.window_size = race.static_size = 0;
         race.watches_private = race.has_peers = false;
         race_report_end();
+        race_forget_handles();
+        race_objects_forget();
     }
     pshmem_finalize();
 }
@@ -178,8 +186,9 @@ RACE_WRAPPER void *shmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 
 RACE_WRAPPER void start_pes(int npes)
 {
-    (void)npes;
-    shmem_init();
+    pstart_pes(npes);
+    if (!n_starts)
+        begin();
 }
 
 RACE_WRAPPER void *shmalloc(size_t size)

@@ -2,7 +2,7 @@
  *
  * Wrappers of waits and tests, and of signals of this PE: who has seen a value learns what its writers knew.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 RACE_WRAPPER uint64_t shmem_signal_fetch(const uint64_t *sig_addr)
 {

@@ -5,7 +5,7 @@
  */
 #include "race/clocks.h"
 #include "race/shadow.h"
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #define HOOK __attribute__((visibility("default")))
 #define CALLER ((uintptr_t)__builtin_return_address(0))
@@ -25,7 +25,7 @@ static bool releases(int order)
     return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
-static void touch(const volatile void *pointer, size_t size, uint8_t flags, uintptr_t pc)
+static void touch(const void *pointer, size_t size, uint8_t flags, uintptr_t pc)
 {
     struct race_place place;
     struct race_thread *thread = race_this_thread();
@@ -35,13 +35,13 @@ static void touch(const volatile void *pointer, size_t size, uint8_t flags, uint
 }
 
 /* Before a write that releases, and after a read that acquires. */
-static void before(const volatile void *pointer, int order)
+static void before(const void *pointer, int order)
 {
     if (releases(order))
         race_sync_release((uintptr_t)pointer);
 }
 
-static void after(const volatile void *pointer, size_t size, int order)
+static void after(const void *pointer, size_t size, int order)
 {
     struct race_place place;
     struct race_thread *thread = acquires(order) ? race_this_thread() : NULL;
@@ -53,29 +53,29 @@ static void after(const volatile void *pointer, size_t size, int order)
 }
 
 #define ATOMIC_HOOKS(BITS)                                                                                             \
-    a##BITS __tsan_atomic##BITS##_load(const volatile a##BITS *a, int order);                                          \
-    void __tsan_atomic##BITS##_store(volatile a##BITS *a, a##BITS value, int order);                                   \
-    int __tsan_atomic##BITS##_compare_exchange_strong(volatile a##BITS *a, a##BITS *expected, a##BITS value,           \
-                                                      int order, int failure);                                         \
-    int __tsan_atomic##BITS##_compare_exchange_weak(volatile a##BITS *a, a##BITS *expected, a##BITS value, int order,  \
+    a##BITS __tsan_atomic##BITS##_load(const a##BITS *a, int order);                                                   \
+    void __tsan_atomic##BITS##_store(a##BITS *a, a##BITS value, int order);                                            \
+    int __tsan_atomic##BITS##_compare_exchange_strong(a##BITS *a, a##BITS *expected, a##BITS value, int order,         \
+                                                      int failure);                                                    \
+    int __tsan_atomic##BITS##_compare_exchange_weak(a##BITS *a, a##BITS *expected, a##BITS value, int order,           \
                                                     int failure);                                                      \
-    a##BITS __tsan_atomic##BITS##_compare_exchange_val(volatile a##BITS *a, a##BITS expected, a##BITS value,           \
-                                                       int order, int failure);                                        \
-    HOOK a##BITS __tsan_atomic##BITS##_load(const volatile a##BITS *a, int order)                                      \
+    a##BITS __tsan_atomic##BITS##_compare_exchange_val(a##BITS *a, a##BITS expected, a##BITS value, int order,         \
+                                                       int failure);                                                   \
+    HOOK a##BITS __tsan_atomic##BITS##_load(const a##BITS *a, int order)                                               \
     {                                                                                                                  \
         touch(a, sizeof *a, 0, CALLER);                                                                                \
         const a##BITS value = __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                    \
         after(a, sizeof *a, order);                                                                                    \
         return value;                                                                                                  \
     }                                                                                                                  \
-    HOOK void __tsan_atomic##BITS##_store(volatile a##BITS *a, a##BITS value, int order)                               \
+    HOOK void __tsan_atomic##BITS##_store(a##BITS *a, a##BITS value, int order)                                        \
     {                                                                                                                  \
         before(a, order);                                                                                              \
         touch(a, sizeof *a, RACE_WRITE, CALLER);                                                                       \
         __atomic_store_n(a, value, __ATOMIC_SEQ_CST);                                                                  \
     }                                                                                                                  \
-    HOOK int __tsan_atomic##BITS##_compare_exchange_strong(volatile a##BITS *a, a##BITS *expected, a##BITS value,      \
-                                                           int order, int failure)                                     \
+    HOOK int __tsan_atomic##BITS##_compare_exchange_strong(a##BITS *a, a##BITS *expected, a##BITS value, int order,    \
+                                                           int failure)                                                \
     {                                                                                                                  \
         (void)failure;                                                                                                 \
         before(a, order);                                                                                              \
@@ -84,13 +84,13 @@ static void after(const volatile void *pointer, size_t size, int order)
         after(a, sizeof *a, order);                                                                                    \
         return done;                                                                                                   \
     }                                                                                                                  \
-    HOOK int __tsan_atomic##BITS##_compare_exchange_weak(volatile a##BITS *a, a##BITS *expected, a##BITS value,        \
-                                                         int order, int failure)                                       \
+    HOOK int __tsan_atomic##BITS##_compare_exchange_weak(a##BITS *a, a##BITS *expected, a##BITS value, int order,      \
+                                                         int failure)                                                  \
     {                                                                                                                  \
         return __tsan_atomic##BITS##_compare_exchange_strong(a, expected, value, order, failure);                      \
     }                                                                                                                  \
-    HOOK a##BITS __tsan_atomic##BITS##_compare_exchange_val(volatile a##BITS *a, a##BITS expected, a##BITS value,      \
-                                                            int order, int failure)                                    \
+    HOOK a##BITS __tsan_atomic##BITS##_compare_exchange_val(a##BITS *a, a##BITS expected, a##BITS value, int order,    \
+                                                            int failure)                                               \
     {                                                                                                                  \
         (void)__tsan_atomic##BITS##_compare_exchange_strong(a, &expected, value, order, failure);                      \
         return expected;                                                                                               \
@@ -104,8 +104,8 @@ static void after(const volatile void *pointer, size_t size, int order)
     UPDATE_HOOK(BITS, fetch_nand, fetch_nand)
 
 #define UPDATE_HOOK(BITS, NAME, BUILTIN)                                                                               \
-    a##BITS __tsan_atomic##BITS##_##NAME(volatile a##BITS *a, a##BITS value, int order);                               \
-    HOOK a##BITS __tsan_atomic##BITS##_##NAME(volatile a##BITS *a, a##BITS value, int order)                           \
+    a##BITS __tsan_atomic##BITS##_##NAME(a##BITS *a, a##BITS value, int order);                                        \
+    HOOK a##BITS __tsan_atomic##BITS##_##NAME(a##BITS *a, a##BITS value, int order)                                    \
     {                                                                                                                  \
         before(a, order);                                                                                              \
         touch(a, sizeof *a, RACE_WRITE, CALLER);                                                                       \

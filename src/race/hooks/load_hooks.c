@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void touch(void *pointer, size_t si
     if ((offset = address - race.window_base) < race.window_size)
         word = race.window + offset / RACE_WORD;
     else if ((offset = address - race.static_base) < race.static_size)
-        word = race.statics + offset / RACE_WORD;
+        word = race.static_words + offset / RACE_WORD;
     else if (race.has_peers || (race.watches_private && race.has_threads))
         word = NULL;
     else if (!race.watches_private || !(word = race_private_word(address, false)))

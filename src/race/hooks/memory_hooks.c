@@ -3,7 +3,7 @@
  * Functions of the C library that copy, set and compare memory: compilers leave them to the sanitizer's runtime. Only
  * calls of the program itself are looked at.
  */
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <string.h>
 

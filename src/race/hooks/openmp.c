@@ -3,7 +3,7 @@
  * Order between threads of OpenMP, as gcc's libgomp is called: parallel regions, barriers, single, sections, ordered,
  * critical, tasks, locks.
  */
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +11,18 @@
 #define WRAPPER __attribute__((visibility("default")))
 
 /* A parallel region: its address is the object by which its threads begin and end; barriers have the other ones. */
-struct team {
+struct openmp_team {
     void (*function)(void *);
     void *data;
     struct race_clock *born;
-    struct team *outer;
+    struct openmp_team *outer;
     char end, tasks, barrier[2], ordered;
 };
 
 /* Where a thread is: its team, the barriers that it has passed there, and the section that it carries out. Sections that
  * one thread carries out are not ordered: each is a strand that begins with what the thread knew before the first. */
 static _Thread_local struct where {
-    struct team *team;
+    struct openmp_team *team;
     unsigned n_barriers;
     struct race_clock *before_sections;
     bool in_section;
@@ -32,7 +32,7 @@ static _Thread_local struct where {
 
 static void run_team(void *argument)
 {
-    struct team *team = argument;
+    struct openmp_team *team = argument;
     struct race_thread *thread = race_this_thread();
     const struct where outer = here;
     const uintptr_t outer_frame = thread ? thread->frame : 0;
@@ -47,10 +47,10 @@ static void run_team(void *argument)
     here = outer;
 }
 
-static struct team *begin_team(void (*function)(void *), void *data)
+static struct openmp_team *begin_team(void (*function)(void *), void *data)
 {
     struct race_thread *thread = race_this_thread();
-    struct team *team = thread ? calloc(1, sizeof *team) : NULL;
+    struct openmp_team *team = thread ? calloc(1, sizeof *team) : NULL;
     if (team) {
         team->function = function;
         team->data = data;
@@ -60,7 +60,7 @@ static struct team *begin_team(void (*function)(void *), void *data)
 }
 
 /* Teams are not given back: their addresses stand for their order. */
-static void end_team(struct team *team)
+static void end_team(struct openmp_team *team)
 {
     race_sync_acquire((uintptr_t)&team->end);
     race_sync_acquire((uintptr_t)&team->tasks);
@@ -73,7 +73,7 @@ WRAPPER void GOMP_parallel(void (*function)(void *), void *data, unsigned n_thre
 {
     static void (*next)(void (*)(void *), void *, unsigned, unsigned);
     next = next ? next : race_next("GOMP_parallel");
-    struct team *team = begin_team(function, data);
+    struct openmp_team *team = begin_team(function, data);
     if (!team) {
         next(function, data, n_threads, flags);
         return;
@@ -91,7 +91,7 @@ WRAPPER void GOMP_parallel(void (*function)(void *), void *data, unsigned n_thre
     {                                                                                                                  \
         static void (*next)(void (*)(void *), void *, unsigned, long, long, long, long, unsigned);                     \
         next = next ? next : race_next(#NAME);                                                                         \
-        struct team *team = begin_team(function, data);                                                                \
+        struct openmp_team *team = begin_team(function, data);                                                         \
         next(team ? run_team : function, team ? team : data, n_threads, start, end, increment, chunk, flags);          \
         if (team)                                                                                                      \
             end_team(team);                                                                                            \
@@ -110,7 +110,7 @@ PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
     {                                                                                                                  \
         static void (*next)(void (*)(void *), void *, unsigned, long, long, long, unsigned);                           \
         next = next ? next : race_next(#NAME);                                                                         \
-        struct team *team = begin_team(function, data);                                                                \
+        struct openmp_team *team = begin_team(function, data);                                                         \
         next(team ? run_team : function, team ? team : data, n_threads, start, end, increment, flags);                 \
         if (team)                                                                                                      \
             end_team(team);                                                                                            \
@@ -126,7 +126,7 @@ WRAPPER void GOMP_parallel_sections(void (*function)(void *), void *data, unsign
 {
     static void (*next)(void (*)(void *), void *, unsigned, unsigned, unsigned);
     next = next ? next : race_next("GOMP_parallel_sections");
-    struct team *team = begin_team(function, data);
+    struct openmp_team *team = begin_team(function, data);
     next(team ? run_team : function, team ? team : data, n_threads, count, flags);
     if (team)
         end_team(team);
@@ -136,7 +136,7 @@ WRAPPER void GOMP_parallel_sections(void (*function)(void *), void *data, unsign
 
 static uintptr_t begin_barrier(void)
 {
-    struct team *team = here.team;
+    struct openmp_team *team = here.team;
     if (!team)
         return 0;
     const uintptr_t object = (uintptr_t)&team->barrier[here.n_barriers++ % 2];
@@ -268,11 +268,11 @@ LOCK_OF(GOMP_critical_name_end, 0, nothing, race_sync_release)
 
 /* ---- tasks: what the program passes on comes after a head of ours ------------------------------------------------- */
 
-struct task {
+struct openmp_task {
     void (*function)(void *);
     void (*copy)(void *, void *);
     struct race_clock *born;
-    struct team *team;
+    struct openmp_team *team;
     size_t offset; /* of the program's data */
     void *source;
 };
@@ -280,7 +280,7 @@ struct task {
 /* A task is not ordered with what its thread has done before: it is a strand. */
 static void run_task(void *argument)
 {
-    struct task *task = argument;
+    struct openmp_task *task = argument;
     struct race_thread *thread = race_this_thread();
     struct race_strand saved;
     if (!thread) {
@@ -295,7 +295,7 @@ static void run_task(void *argument)
 
 static void copy_task(void *to, void *from)
 {
-    struct task *task = to;
+    struct openmp_task *task = to;
     memcpy(to, from, sizeof *task);
     task->copy((char *)to + task->offset, task->source);
 }
@@ -311,18 +311,18 @@ WRAPPER void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *
     static task_call next;
     next = next ? next : (task_call)race_next("GOMP_task");
     struct race_thread *thread = race_this_thread();
-    const size_t offset = (sizeof(struct task) + (size_t)alignment - 1) / (size_t)alignment * (size_t)alignment;
+    const size_t offset = (sizeof(struct openmp_task) + (size_t)alignment - 1) / (size_t)alignment * (size_t)alignment;
     char *block = thread && alignment > 0 && alignment <= 64 ? malloc(offset + (size_t)size) : NULL;
     if (!block) {
         next(function, data, copy, size, alignment, runs_later, flags, depends, priority, detach);
         return;
     }
-    struct task *task = (struct task *)block;
-    *task = (struct task){function, copy, race_publish(thread), here.team, offset, data};
+    struct openmp_task *task = (struct openmp_task *)block;
+    *task = (struct openmp_task){function, copy, race_publish(thread), here.team, offset, data};
     if (!copy && size)
         memcpy(block + offset, data, (size_t)size);
-    if (alignment < (long)_Alignof(struct task))
-        alignment = _Alignof(struct task);
+    if (alignment < (long)_Alignof(struct openmp_task))
+        alignment = _Alignof(struct openmp_task);
     next(run_task, block, copy ? copy_task : NULL, (long)offset + size, alignment, runs_later, flags, depends, priority,
          detach);
     free(block);

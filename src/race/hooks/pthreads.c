@@ -4,7 +4,7 @@
  * read-write locks, barriers and semaphores. And free, since memory that is given back may serve another thread.
  */
 #include "race/private.h"
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <dlfcn.h>
 #include <malloc.h>

@@ -2,11 +2,13 @@
  *
  * Objects through which threads of this process order themselves: mutexes, atomic words, barriers, teams of OpenMP.
  */
-#include "race/hooks/threads.h"
+#include "race/hooks/sync_objects.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { TABLE_SIZE = 16384, TRIES = 64 };
 
@@ -16,6 +18,22 @@ static struct sync_object {
 } table[TABLE_SIZE];
 static race_lock lock;
 
+/* The clock of an entry. All of them are a range of addresses that the kernel gives: who locks may be inside of malloc, and
+ * of what UCX puts in front of mmap. */
+static uint32_t *clock_of(size_t i)
+{
+    static uint32_t *clocks;
+    const size_t size = RACE_COMPONENTS_MAX * sizeof *clocks;
+    if (!clocks) {
+        const long made = syscall(SYS_mmap, NULL, TABLE_SIZE * size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+        if (made == -1)
+            return NULL;
+        clocks = (uint32_t *)made;
+    }
+    return clocks + i * RACE_COMPONENTS_MAX;
+}
+
 /* The object at an address; makes it. Where there is no room, another one stands for it, too: more order than there is. */
 static struct sync_object *object_at(uintptr_t address, bool makes)
 {
@@ -23,7 +41,7 @@ static struct sync_object *object_at(uintptr_t address, bool makes)
     for (int tries = 0; tries < TRIES; tries++, i = (i + 1) % TABLE_SIZE) {
         if (table[i].address == address || (!makes && !table[i].address))
             break;
-        if (!table[i].address && (table[i].time = calloc(RACE_COMPONENTS_MAX, sizeof *table[i].time))) {
+        if (!table[i].address && (table[i].time = clock_of(i))) {
             table[i].address = address;
             break;
         }
@@ -31,16 +49,29 @@ static struct sync_object *object_at(uintptr_t address, bool makes)
     return &table[i];
 }
 
+/* Libraries that watch memory (UCX) lock while it is allocated here: that is not looked at. */
+static void enter(struct race_thread *thread)
+{
+    thread->inside++;
+    race_lock_take(&lock);
+}
+
+static void leave(struct race_thread *thread)
+{
+    race_lock_give(&lock);
+    thread->inside--;
+}
+
 void race_sync_release(uintptr_t address)
 {
     struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
-    race_lock_take(&lock);
+    enter(thread);
     struct sync_object *object = object_at(address, true);
     if (object->time)
         race_publish_to(thread, object->time);
-    race_lock_give(&lock);
+    leave(thread);
 }
 
 void race_sync_acquire(uintptr_t address)
@@ -48,11 +79,11 @@ void race_sync_acquire(uintptr_t address)
     struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
-    race_lock_take(&lock);
+    enter(thread);
     const struct sync_object *object = object_at(address, false);
     if (object->time)
         race_learn_times(thread, object->time);
-    race_lock_give(&lock);
+    leave(thread);
 }
 
 /* The linker leaves libgomp out where this library has all that the program calls of it. */

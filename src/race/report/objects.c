@@ -50,9 +50,16 @@ size_t race_object_remove(const void *address)
     if (!object)
         return 0;
     const size_t size = object->size;
-    clear(object->address, size);
+    if (race.window_size)
+        clear(object->address, size);
     free(object);
     return size;
+}
+
+void race_objects_forget(void)
+{
+    while (objects)
+        (void)race_object_remove((const void *)objects->address);
 }
 
 static bool describe_block(char *text, size_t size, uintptr_t address)

@@ -12,6 +12,9 @@ void race_object_add(const void *address, size_t size, const char *kind, uintptr
 /* Forget it, and what is known of its memory; 0 when none begins there. Returns its size. */
 size_t race_object_remove(const void *address);
 
+/* Forget all. */
+void race_objects_forget(void);
+
 /* Text for a byte: the object, the offset in it and its size, the PE. */
 void race_describe_object(char *text, size_t size, uint64_t word, unsigned first);
 

@@ -4,9 +4,12 @@
  */
 #include "race/report/objects.h"
 
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Dwfl *opened[RACE_PES_MAX];
@@ -34,18 +37,64 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The unit of the program that has an address; not every compiler writes the table by which libdw finds it. */
+static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
+    if (unit)
+        return unit;
+    while ((unit = dwfl_module_nextcu(module, unit, bias)))
+        if (dwarf_haspc(unit, address - *bias) > 0)
+            return unit;
+    return NULL;
+}
+
+/* Where the names without a type are called, which C++ has as functions of a header (mapshmem/overloads.h). */
+static bool call_of_overload(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+{
+    Dwarf_Die *scopes = NULL;
+    Dwarf_Attribute attribute;
+    Dwarf_Files *files;
+    Dwarf_Word number = 0, called_in = 0;
+    size_t n_files;
+    const int n = dwarf_getscopes(unit, address, &scopes);
+    const bool found = n > 0 && dwarf_tag(&scopes[0]) == DW_TAG_inlined_subroutine &&
+                       !dwarf_formudata(dwarf_attr(&scopes[0], DW_AT_call_line, &attribute), &number) &&
+                       !dwarf_formudata(dwarf_attr(&scopes[0], DW_AT_call_file, &attribute), &called_in) &&
+                       !dwarf_getsrcfiles(unit, &files, &n_files) && called_in < n_files;
+    if (found) {
+        *file = dwarf_filesrc(files, called_in, NULL, NULL);
+        *line = (int)number;
+    }
+    free(scopes);
+    return found;
+}
+
+static const char *source_of(Dwfl_Module *module, Dwarf_Addr address, int *line)
+{
+    static const char overloads[] = "mapshmem/overloads.h";
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = unit_of(module, address, &bias);
+    Dwarf_Line *entry = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+    const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
+    const size_t length = file ? strlen(file) : 0;
+    if (!file || dwarf_lineno(entry, line))
+        return NULL;
+    if (length >= sizeof overloads && !strcmp(file + length - (sizeof overloads - 1), overloads))
+        (void)call_of_overload(unit, address - bias, &file, line);
+    return file;
+}
+
 /* The call is before the address to which it returns. */
 static void describe(char *text, size_t size, Dwfl *dwfl, Dwarf_Addr address)
 {
     Dwfl_Module *module = dwfl_addrmodule(dwfl, address);
-    const char *function = module ? dwfl_module_addrname(module, address) : NULL, *file = NULL;
-    Dwfl_Line *line = module ? dwfl_module_getsrc(module, address) : NULL;
+    const char *function = module ? dwfl_module_addrname(module, address) : NULL;
+    int line = 0;
+    const char *file = module ? source_of(module, address, &line) : NULL;
     Dwarf_Addr start = 0;
-    int number = 0;
-    if (line)
-        file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
     if (file) {
-        (void)snprintf(text, size, "%s %s:%d", function ? function : "?", file, number);
+        (void)snprintf(text, size, "%s %s:%d", function ? function : "?", file, line);
         return;
     }
     const char *name = module ? dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL) : NULL;

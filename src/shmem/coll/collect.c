@@ -6,6 +6,7 @@
  */
 #include "shmem/coll/collectives.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Where the block of a member starts in dest; for member n_pes, where the last one ends. */
@@ -40,6 +41,32 @@ static int fcollect_push(struct shmemi_team *team, const struct shmemi_copy_args
         rc = shmemi_complete(&context);
     if (!rc)
         rc = shmemi_own_wait(&own);
+    if (!rc)
+        shmemi_node_sync(team);
+    return rc;
+}
+
+/* This member's block to all dests, its own too. -ENOTSUP: no kernel reaches them all. */
+static int send_to_all_by_device(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    struct shmemi_place source, dest[SHMEMI_COMBINE_ARRAYS];
+    const int n = team->node.n;
+    if (n > SHMEMI_COMBINE_ARRAYS || !shmemi_device_place(&args->source, 0, shmemi_job.pe, &source))
+        return -ENOTSUP;
+    for (int i = 0; i < n; i++)
+        if (!shmemi_device_place(&args->dest, start_of(args, team->my_pe),
+                                 shmemi_node_world_pe(team, (team->node.me + i) % n), &dest[i]))
+            return -ENOTSUP;
+    for (int rank = 0; rank < n; rank++)
+        shmemi_node_await_entered(team, rank, team->collective->number);
+    return shmemi_copy_by_device(&source, dest, n, args->nbytes);
+}
+
+static int fcollect_kernel(struct shmemi_team *team, const struct shmemi_copy_args *args)
+{
+    const int rc = send_to_all_by_device(team, args);
+    if (rc == -ENOTSUP)
+        return fcollect_push(team, args);
     if (!rc)
         shmemi_node_sync(team);
     return rc;
@@ -147,10 +174,15 @@ int shmemi_fcollect(struct shmemi_team *team, const struct shmemi_copy_args *arg
         return 0;
     if (team->leaders.n > 1)
         return fcollect_over_nodes(team, args);
-    if (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect, shmemi_is_device(&args->dest),
-                          args->nbytes) == SHMEMI_fcollect_eager)
+    switch (shmemi_choose_for(&team->collective->choices, SHMEMI_COLLECTIVE_fcollect, shmemi_is_device(&args->dest),
+                              args->nbytes)) {
+    case SHMEMI_fcollect_eager:
         return shmemi_exchange_eager(team, args, args->nbytes, 0);
-    return fcollect_push(team, args);
+    case SHMEMI_fcollect_kernel:
+        return fcollect_kernel(team, args);
+    default:
+        return fcollect_push(team, args);
+    }
 }
 
 /* ---- collect ----------------------------------------------------------------------------------------------------- */

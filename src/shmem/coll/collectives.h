@@ -160,7 +160,7 @@ static inline bool shmemi_is_device(const struct shmemi_symmetric *dest)
     return dest->region && dest->region->is_reached_directly;
 }
 
-/* A broadcast inside a node by parts (shmem/coll/levels/parts.c), of at least three members. */
+/* A broadcast inside a node by parts (shmem/coll/levels/broadcast_parts.c), of at least three members. */
 struct shmemi_parts {
     struct shmemi_team *team;
     const struct shmemi_symmetric *dest, *source;
@@ -182,11 +182,11 @@ struct shmemi_device_work {
     int first;     /* index in `among` of the left operand; the others follow cyclically */
     int n_targets; /* how many of `among` get the result; prefixes: all of them, and first is 0 */
 };
-/* Where a member's copy is, from byte `at` on; false if no device of this PE reaches it. */
+/* Where a member's copy is; false if no device of this PE reaches it. A copy to n places, by one kernel, as below. */
 bool shmemi_device_place(const struct shmemi_symmetric *memory, size_t at, int world_pe, struct shmemi_place *place_p);
-/* Complete on return. -ENOTSUP if no device can do it; then nothing has been done, and the CPU takes over. */
+int shmemi_copy_by_device(const struct shmemi_place *source, const struct shmemi_place *dest, int n, size_t nbytes);
+/* Complete on return. -ENOTSUP if no device can do it; nothing has been done then. */
 int shmemi_combine_by_device(const struct shmemi_device_work *work, size_t at, size_t nbytes);
-
 /* ---- inside a node (shmem/coll/levels/within_node.c) ------------------------------------------------------------- */
 
 static inline int shmemi_node_world_pe(const struct shmemi_team *team, int rank)

@@ -17,6 +17,25 @@ bool shmemi_device_place(const struct shmemi_symmetric *memory, size_t at, int w
     return true;
 }
 
+/* A combination of a single source; the element is the largest that divides all addresses and the length. */
+int shmemi_copy_by_device(const struct shmemi_place *source, const struct shmemi_place *dest, int n, size_t nbytes)
+{
+    uintptr_t bits = source->address | nbytes;
+    for (int i = 0; i < n; i++)
+        bits |= dest[i].address;
+    const struct shmemi_op *op = shmemi_op_for_copies(bits);
+    const struct shmemi_combination combination = {.op = shmemi_operation_of(op),
+                                                   .kind = shmemi_kind_of(op),
+                                                   .form = SHMEMI_COMBINE_ALL,
+                                                   .size = op->size,
+                                                   .nelems = nbytes / op->size,
+                                                   .source = source,
+                                                   .dest = dest,
+                                                   .n_sources = 1,
+                                                   .n_dests = n};
+    return dest[0].memory->combine ? dest[0].memory->combine(&combination) : -ENOTSUP;
+}
+
 static bool find_places(const struct shmemi_device_work *work, const struct shmemi_symmetric *memory, size_t at, int n,
                         struct shmemi_place *places)
 {

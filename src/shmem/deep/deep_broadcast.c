@@ -4,8 +4,9 @@
  * member:
  *
  *      short image      to one member after the other, as by shmemx_put_deep_nbi
- *      otherwise        by the pipeline to all members that are reached in the same way: each piece is packed for one
- *                       after the other, while its objects are in the caches
+ *      otherwise        by the pipeline to all members that are reached in the same way: each piece is packed once, and
+ *                       gets the pointers for the next member when it has gone to the one before; in memory that the
+ *                       root maps it is packed for one after the other, while its objects are in the caches
  *
  * Then the members agree on the result, by which they also learn that the image is there.
  */
@@ -49,6 +50,11 @@ static size_t gather_alike(struct deep_spread *spread, size_t first)
     return n;
 }
 
+static void repack(const void *image, size_t at, char *bytes, size_t nbytes)
+{
+    shmemi_image_refill(image, at, bytes, nbytes);
+}
+
 static int send_pieces(const struct deep_spread *spread, size_t first, size_t n)
 {
     struct shmemi_direct_ranges direct;
@@ -57,6 +63,7 @@ static int send_pieces(const struct deep_spread *spread, size_t first, size_t n)
                                               .pack = shmemi_deep_pack,
                                               .argument = &spread->image[first],
                                               .pitch = sizeof spread->image[first],
+                                              .repack = repack,
                                               .direct = direct.range,
                                               .n_direct = direct.n};
     const int rc = shmemi_pipeline_send(&spread->far[first], n, &data);

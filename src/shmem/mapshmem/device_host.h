@@ -289,28 +289,22 @@ SHMEMI_DEVICE_UPDATE(xor)
 #undef SHMEMI_DEVICE_UPDATE
 
 /* Real numbers. */
-template <class UNIT, class T> inline T fetch_real_sum(T *p, T value)
+template <class T> inline T fetch_real_sum(T *p, T value)
 {
-    UNIT seen = load_relaxed(reinterpret_cast<const UNIT *>(p));
-    for (;;) {
-        T before, after;
-        memcpy(&before, &seen, sizeof before);
-        after = before + value;
-        UNIT sum;
-        memcpy(&sum, &after, sizeof sum);
-        const UNIT old = fetch_compare_swap(reinterpret_cast<UNIT *>(p), seen, sum);
-        if (old == seen)
-            return before;
-        seen = old;
-    }
+    T seen, sum;
+    __atomic_load(p, &seen, __ATOMIC_RELAXED);
+    do
+        sum = seen + value;
+    while (!__atomic_compare_exchange(p, &seen, &sum, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    return seen;
 }
 SHMEMI_DEVICE float fetch_add(float *p, float value)
 {
-    return fetch_real_sum<half>(p, value);
+    return fetch_real_sum(p, value);
 }
 SHMEMI_DEVICE double fetch_add(double *p, double value)
 {
-    return fetch_real_sum<word>(p, value);
+    return fetch_real_sum(p, value);
 }
 SHMEMI_DEVICE void send_add(float *p, float value)
 {

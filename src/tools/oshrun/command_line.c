@@ -34,6 +34,9 @@ static const char help[] =
     "  --wdir DIR            the PEs' working directory\n"
     "  --launcher NAME       mpirun, prterun, srun, mpiexec or the path of one; none: start a single PE without a "
     "launcher\n"
+    "  --race                look for data races: between remote accesses of any program, and with loads and stores "
+    "of one\n"
+    "                        that oshcc --race has made; status 66 if there are any and the program succeeds\n"
     "  -v, --verbose         show all messages of the launcher\n"
     "  -q, --quiet           say nothing about a job that failed; Hydra still does\n"
     "  --dry-run             print the command and stop\n"
@@ -57,7 +60,7 @@ static const char help[] =
     "found, 2 for a wrong command line.\n";
 
 /* Long options without a letter. */
-enum { HOSTFILE = 256, BIND, MAP_BY, TIMEOUT, WDIR, LAUNCHER, DRY_RUN, AS_ALWAYS };
+enum { HOSTFILE = 256, BIND, MAP_BY, TIMEOUT, WDIR, LAUNCHER, DRY_RUN, RACE, AS_ALWAYS };
 
 /* All may be given with one dash, as mpirun and mpiexec have them. */
 static const struct option long_options[] = {
@@ -77,6 +80,7 @@ static const struct option long_options[] = {
     {"oversubscribe", no_argument, NULL, AS_ALWAYS},
     {"allow-run-as-root", no_argument, NULL, AS_ALWAYS},
     {"launcher", required_argument, NULL, LAUNCHER},
+    {"race", no_argument, NULL, RACE},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
     {"dry-run", no_argument, NULL, DRY_RUN},
@@ -173,6 +177,9 @@ static void read_option(struct oshrun_job *job, int option, const char *word)
         break;
     case DRY_RUN:
         job->dry_run = true;
+        break;
+    case RACE:
+        job->race = true;
         break;
     case AS_ALWAYS:
         break;

@@ -36,7 +36,7 @@ struct oshrun_job {
     /* of the command line; what is not given is 0, NULL or empty */
     int npes, per_node, time_limit;
     const char *bind, *map_by, *wdir, *asked_launcher, *hosts_text, *hostfile;
-    bool tag, verbose, quiet, dry_run;
+    bool tag, verbose, quiet, dry_run, race;
     bool verbatim;           /* program begins with options of the launcher */
     struct word_list wanted; /* of -x, as they were given */
     struct word_list program, launcher_args;

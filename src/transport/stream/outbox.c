@@ -5,7 +5,7 @@
  */
 #include "transport/stream/outbox.h"
 
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "base/log.h"
 
 #include <pthread.h>

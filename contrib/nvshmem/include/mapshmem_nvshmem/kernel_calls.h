@@ -21,6 +21,11 @@
 
 #include <shmemx_device.h>
 
+/* Programs rely on it: NVSHMEM includes it, too. That of CUDA 13 refuses older standards. */
+#if defined(CUDART_VERSION) && !defined(__CUDACC_RTC__) && (__cplusplus >= 201703L || CUDART_VERSION < 13000)
+#include <cooperative_groups.h>
+#endif
+
 /* Names that only kernels have. Those of shared_calls.h are defined in the pass for the GPU, where NVSHMEMI_FOR_KERNELS is
  * set, and are plain inline functions: their declaration says the rest. NVSHMEMI_PLAYED is for tests, in which threads of the
  * CPU play a kernel. */

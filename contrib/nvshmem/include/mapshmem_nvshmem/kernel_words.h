@@ -39,11 +39,12 @@ NVSHMEMI_ATOMIC(xor)
 NVSHMEMI_ATOMIC(fetch_xor)
 #undef NVSHMEMI_ATOMIC
 
-/* Waits look at a word whatever it belongs to; the view is there to tell the watchdog. */
+/* Waits look at a word whatever it belongs to: what the watchdog is told needs an object, the wait does not. */
 template <class T> SHMEMI_DEVICE_RARE T wait_long(const T *ivar, int cmp, T value)
 {
-    const shmemx_device_view_t &view = object_of(ivar);
-    return shmemi_device::wait_for(view, ivar, cmp, value, -1);
+    const shmemx_device_view_t *view = is_in_slab(ivar) ? &nvshmemi_mapshmem_state.slab : find_object(ivar);
+    const word offset = view ? static_cast<word>(reinterpret_cast<const char *>(ivar) - view->own) : 0;
+    return shmemi_device::wait_long(view ? view->waits : 0, view ? view->region : 0, offset, ivar, cmp, value, -1);
 }
 
 template <class T> SHMEMI_DEVICE_TEMPLATE T wait_until(const T *ivar, int cmp, T value)

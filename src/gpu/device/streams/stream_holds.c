@@ -9,7 +9,7 @@
 
 #include "gpu/device/page_locks.h"
 #include "gpu/device/streams/program_streams.h"
-#include "base/cache_line.h"
+#include "base/system/cache_line.h"
 #include "base/log.h"
 #include "base/system/pages.h"
 #include "base/tuning.h"

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -198,10 +199,42 @@ static void forward_wanted(struct oshrun_job *job, char *word)
         complain("-x %.100s: not set, so it is not forwarded", word);
 }
 
+/* The library of --race: beside this program as it is installed or built, or where the loader finds it. */
+static const char *race_library(void)
+{
+    static const char *const folders[] = {"/../lib", "/../lib64", "/.libs"};
+    static const char name[] = "libmapshmem_race.so.0";
+    char self[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+    const char *slash = length > 0 ? memrchr(self, '/', (size_t)length) : NULL;
+    for (size_t i = 0; slash && i < sizeof folders / sizeof folders[0]; i++) {
+        char *path = word_text("%.*s%s/%s", (int)(slash - self), self, folders[i], name);
+        if (is_file(path))
+            return path;
+        free(path);
+    }
+    return name;
+}
+
+/* It comes before what the program is linked with. */
+static void preload_race(struct oshrun_job *job)
+{
+    static const char preload[] = "LD_PRELOAD";
+    const char *others = oshrun_pe_value(job, preload), *library = race_library();
+    char *all = others && *others ? word_text("%s:%s", library, others) : word_text("%s", library);
+    struct oshrun_variable *variable = find_variable(job, preload, strlen(preload));
+    if (variable)
+        variable->value = all;
+    else
+        add_variable(job, preload, strlen(preload), all);
+}
+
 void oshrun_forward_environment(struct oshrun_job *job)
 {
     for (size_t i = 0; i < job->wanted.n; i++)
         forward_wanted(job, job->wanted.all[i]);
+    if (job->race)
+        preload_race(job);
     for (char **word = environ; *word; word++) {
         size_t length = strcspn(*word, "=");
         if (is_variable_name(*word, length) && is_always_forwarded(*word, length) && !find_variable(job, *word, length))

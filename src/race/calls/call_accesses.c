@@ -2,7 +2,7 @@
  *
  * The accesses of transfers, atomic operations and waits: which component makes them, and what is learned.
  */
-#include "race/calls/call.h"
+#include "race/calls/wrapped_call.h"
 
 static struct race_access access_of(const struct race_call *call, uint16_t component, uint8_t flags)
 {

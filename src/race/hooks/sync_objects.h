@@ -2,8 +2,8 @@
  *
  * Order between threads of a process, through objects known by their addresses.
  */
-#ifndef RACE_THREADS_H
-#define RACE_THREADS_H
+#ifndef RACE_SYNC_OBJECTS_H
+#define RACE_SYNC_OBJECTS_H
 
 #include "race/clocks.h"
 

@@ -36,7 +36,6 @@ static int spread_by_transfers(const struct shmemi_parts *parts, struct shmemi_s
     return rc ? rc : shmemi_complete(&context);
 }
 
-/* The element is the largest that divides all addresses. */
 static int spread_by_device(const struct shmemi_parts *parts, struct shmemi_slice part)
 {
     const struct shmemi_team *team = parts->team;
@@ -45,24 +44,11 @@ static int spread_by_device(const struct shmemi_parts *parts, struct shmemi_slic
     if (n > SHMEMI_COMBINE_ARRAYS ||
         !shmemi_device_place(parts->source, part.start, shmemi_node_world_pe(team, parts->root), &source))
         return -ENOTSUP;
-    uintptr_t bits = source.address | (part.end - part.start);
-    for (int i = 0; i < n; i++) {
-        const int to = shmemi_node_world_pe(team, rank_of(parts, (mine + i) % n));
-        if (!shmemi_device_place(parts->dest, part.start, to, &dest[i]))
+    for (int i = 0; i < n; i++)
+        if (!shmemi_device_place(parts->dest, part.start, shmemi_node_world_pe(team, rank_of(parts, (mine + i) % n)),
+                                 &dest[i]))
             return -ENOTSUP;
-        bits |= dest[i].address;
-    }
-    const struct shmemi_op *op = shmemi_op_for_copies(bits);
-    const struct shmemi_combination combination = {.op = shmemi_operation_of(op),
-                                                   .kind = shmemi_kind_of(op),
-                                                   .form = SHMEMI_COMBINE_ALL,
-                                                   .size = op->size,
-                                                   .nelems = (part.end - part.start) / op->size,
-                                                   .source = &source,
-                                                   .dest = dest,
-                                                   .n_sources = 1,
-                                                   .n_dests = n};
-    return dest[0].memory->combine ? dest[0].memory->combine(&combination) : -ENOTSUP;
+    return shmemi_copy_by_device(&source, dest, n, part.end - part.start);
 }
 
 static int spread_part(const struct shmemi_parts *parts)
