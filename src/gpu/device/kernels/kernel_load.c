@@ -97,8 +97,8 @@ int shmemi_gpu_launch(struct shmemi_gpu_context *context, enum shmemi_kernel ker
     return rc ? rc : GPU_CALL(launch, function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
 }
 
-/* Blocks that have begun early occupy the GPU while the kernel before them waits for other PEs. If one of these uses this
- * GPU, too, there must be room for what it still has to do. */
+/* Blocks that have begun early occupy the GPU while the kernel before them waits for other PEs. If one of these uses
+ * this GPU, too, there must be room for what it still has to do. */
 static bool may_begin_early(const struct shmemi_gpu_context *context, unsigned blocks)
 {
     const bool is_narrow = blocks <= SHMEMI_MEETING_BLOCKS;
