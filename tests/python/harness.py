@@ -42,7 +42,8 @@ def numba_fault():
         store[1, 1](cuda.device_array(1, "f4"))
         cuda.synchronize()
     except Exception as error:
-        return f"Numba cannot run a kernel here: {type(error).__name__}: {error}"
+        said = " ".join(str(error).split())[:300]
+        return f"Numba cannot run a kernel here: {type(error).__name__}: {said}"
     return None
 
 
