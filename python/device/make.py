@@ -73,6 +73,14 @@ def run(clang, *arguments, text):
     return done.stdout
 
 
+def widened(ir, name):
+    """A word in shared memory takes 1024 bytes. It lies before a kernel's tiles, which Triton takes to begin at a multiple of
+    that: the matrix instructions of Hopper look at these bits of an address."""
+    ir = re.sub(r"(?m)^(%s = .* global )i64 (undef|poison)(,.*) align \d+$" % re.escape(name), r"\1[1024 x i8] \2\3 align 1024", ir)
+    pointer = "i64 addrspace(3)* "  # of compilers whose pointers have types
+    return ir.replace(pointer + name, pointer + "bitcast ([1024 x i8] addrspace(3)* %s to i64 addrspace(3)*)" % name)
+
+
 def plain_ir(clang, include, chosen, is_debug):
     """IR that any compiler of kernels can link: without what this one was told of processors and modules."""
     ir = run(clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_70", "-nocudainc", "-nocudalib",
@@ -81,6 +89,8 @@ def plain_ir(clang, include, chosen, is_debug):
              "-I" + HERE, "-I" + include, "-S", "-emit-llvm", "-o", "-", "-", text=source(chosen))
     ir = re.sub(r' "(target-cpu|target-features|frame-pointer|min-legal-vector-width|stack-protector-buffer-size)"="[^"]*"', "", ir)
     ir = re.sub(r" byval\([^)]*\)", "", ir)  # Triton's LLVM fails on them; all callers pass temporaries
+    for name in re.findall(r"(?m)^(@\S+) = .*addrspace\(3\) global ", ir):
+        ir = widened(ir, name)
     return re.sub(r"(?m)^!llvm.module.flags = .*$", "", ir)
 
 

@@ -24,6 +24,10 @@ def _end_job(kind: Type[BaseException], value: BaseException, trace: Optional[Tr
     """An exception that nobody catches: without this the other PEs would wait for this one for ever."""
     (_before_hook or sys.__excepthook__)(kind, value, trace)
     if initialized() and n_pes() > 1:
+        # torch.distributed collects in memory what the hooks before its own write, and would show it after their return.
+        if hasattr(sys.stderr, "getvalue") and sys.__stderr__ is not None:
+            sys.__stderr__.write(sys.stderr.getvalue())
+            sys.__stderr__.flush()
         sys.stdout.flush()
         sys.stderr.flush()
         global_exit(1)

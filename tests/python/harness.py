@@ -28,6 +28,25 @@ def main(functions, end=shmem.finalize):
     sys.exit(failed)
 
 
+def numba_fault():
+    """Why Numba cannot run the simplest kernel on this PE's GPU; None: it can. What it raises is not for us to know: it depends
+    on what it was installed with."""
+    try:
+        from numba import cuda
+
+        @cuda.jit
+        def store(x):
+            x[0] = 1
+
+        cuda.select_device(shmem.my_device())
+        store[1, 1](cuda.device_array(1, "f4"))
+        cuda.synchronize()
+    except Exception as error:
+        said = " ".join(str(error).split())[:300]
+        return f"Numba cannot run a kernel here: {type(error).__name__}: {said}"
+    return None
+
+
 class raises:
     """with raises(ValueError, "text"): the block must end so."""
 

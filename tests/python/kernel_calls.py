@@ -2,6 +2,7 @@
 """Every call of kernels, through Triton and Numba: compiled for several architectures, which needs no GPU. Each line of
 its output is a compiler that is there; 77 if there is none."""
 
+import re
 import sys
 
 ARCHITECTURES = (70, 80, 90, 100)
@@ -21,6 +22,14 @@ def kernel_text(call, type_):
     return f"def kernel({names}, out):\n    made = device.{call.name}({names})\n{keep}\n", {**signature, "out": "*i64"}
 
 
+def shared_words(ptx):
+    """Variables in shared memory, of which each begins and ends at a multiple of 1024 bytes."""
+    found = re.findall(r"^(?!\.extern).*\.shared \.align (\d+) \.b8 \S+\[(\d+)\];$", ptx, re.MULTILINE)
+    assert len(found) == len(re.findall(r"^(?!\.extern)\..*\.shared ", ptx, re.MULTILINE)), ptx
+    assert all(int(number) % 1024 == 0 for one in found for number in one), found
+    return len(found)
+
+
 def check_triton(folder):
     import importlib.util
 
@@ -30,7 +39,7 @@ def check_triton(folder):
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    compiled = 0
+    compiled = words = 0
     for call in CALLS.values():
         for type_ in call.types:
             text, signature = kernel_text(call, type_)
@@ -47,7 +56,9 @@ def check_triton(folder):
                     made = triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=device.link(debug))
                     assert "extern" not in made.asm["ptx"] or "__assertfail" in made.asm["ptx"], f"{call.name}: not linked"
                     assert ("lies outside" in made.asm["ptx"] or "assertfail" in made.asm["ptx"]) == debug, call.name
+                    words += shared_words(made.asm["ptx"])
                     compiled += 1
+    assert words, "no call has a result for all threads"
     print(f"Triton {triton.__version__}: {compiled} kernels")
 
 

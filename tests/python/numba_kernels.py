@@ -35,9 +35,15 @@ def write_outside(x_at, view):
 
 
 if __name__ == "__main__":
+    import sys
+
     import numpy as np
+    from harness import numba_fault
 
     with shmem.init():
+        if fault := numba_fault():
+            print(fault)
+            sys.exit(77)
         array = cuda.to_device(np.zeros(1 << 20, np.float32))
         cuda.synchronize()
         memory = shmem.map(array[: 1 << 19])

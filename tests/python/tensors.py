@@ -8,7 +8,7 @@ import sys
 
 import mapshmem as shmem
 import numpy as np
-from harness import main, raises
+from harness import main, numba_fault, raises
 from mapshmem._device import extension_dtype
 
 try:
@@ -232,12 +232,13 @@ def test_triton():
 
 def test_numba():
     me, n, right, left = places()
+    if fault := numba_fault():
+        return say(fault)
     try:
         import numba_kernels
         from numba import cuda
     except ImportError as error:
         return say(f"no Numba: {error}")
-    cuda.select_device(shmem.my_device())
     with Exchange() as e:
         if not may_wait(e):
             return
