@@ -118,6 +118,7 @@ static void put_on_context(void *dest, const void *source, const shmemx_box_t *b
     shmem_ctx_t ctx;
     CHECK(shmem_ctx_create(0, &ctx) == 0);
     shmemx_ctx_put_box(ctx, dest, source, box, pe);
+    shmem_ctx_fence(ctx);
     shmemx_ctx_put_box_nbi(ctx, dest, source, box, pe);
     shmem_ctx_destroy(ctx);
 }

@@ -22,7 +22,7 @@ struct device *map_open_device(const struct device_ops *kind)
     absent = 0;
     shmem_barrier_all();
     for (int pe = 0; !device && pe < shmem_n_pes(); pe++)
-        shmem_int_p(&absent, 1, pe);
+        shmem_int_atomic_set(&absent, 1, pe); /* several PEs may say so */
     shmem_barrier_all();
     return absent ? NULL : device;
 }

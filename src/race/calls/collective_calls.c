@@ -5,21 +5,14 @@
  */
 #include "race/calls/wrapped_call.h"
 
-/* What a member reads and writes, in bytes. */
-struct race_buffers {
-    void *dest;
-    const void *source;
-    size_t dest_size, source_size;
-};
-
-static struct race_collective begin(struct race_call *call, struct race_team *team, enum race_shape shape, int root,
-                                    const struct race_buffers *buffers)
+struct race_collective race_buffers_begin(struct race_call *call, struct race_team *team, enum race_shape shape,
+                                          int root, const struct race_buffers *buffers)
 {
     race_own(call, buffers->source, buffers->source_size, 0);
     return race_collective_begin(call, team, shape, root);
 }
 
-static void end(const struct race_collective *collective, const struct race_buffers *buffers)
+void race_buffers_end(const struct race_collective *collective, const struct race_buffers *buffers)
 {
     race_collective_end(collective);
     race_own(collective->call, buffers->source, buffers->source_size, 0);
@@ -49,9 +42,10 @@ static bool is_member(const struct race_team *team, int member)
         struct race_team *members_of = team_of(&call, team);                                                           \
         const struct race_buffers buffers = {dest, source, nelems * (BYTES),                                           \
                                              is_member(members_of, PE_root) ? nelems * (BYTES) : 0};                   \
-        const struct race_collective collective = begin(&call, members_of, RACE_FROM_ROOT, PE_root, &buffers);         \
+        const struct race_collective collective =                                                                      \
+            race_buffers_begin(&call, members_of, RACE_FROM_ROOT, PE_root, &buffers);                                  \
         const int rc = pshmem_##NAME(team, dest, source, nelems, PE_root);                                             \
-        end(&collective, &buffers);                                                                                    \
+        race_buffers_end(&collective, &buffers);                                                                       \
         return rc;                                                                                                     \
     }
 
@@ -63,9 +57,9 @@ static bool is_member(const struct race_team *team, int member)
         struct race_team *members_of = team_of(&call, team);                                                           \
         const size_t n = members(members_of), one = 1;                                                                 \
         const struct race_buffers buffers = {dest, source, nelems * (BYTES)*DEST_N, nelems * (BYTES)*SOURCE_N};        \
-        const struct race_collective collective = begin(&call, members_of, RACE_ALL, 0, &buffers);                     \
+        const struct race_collective collective = race_buffers_begin(&call, members_of, RACE_ALL, 0, &buffers);        \
         const int rc = pshmem_##NAME(team, dest, source, nelems);                                                      \
-        end(&collective, &buffers);                                                                                    \
+        race_buffers_end(&collective, &buffers);                                                                       \
         return (void)n, (void)one, rc;                                                                                 \
     }
 
@@ -86,7 +80,7 @@ static void touch_strided(struct race_call *call, const char *base, ptrdiff_t st
         struct race_team *members_of = team_of(&call, team);                                                           \
         const size_t n = nelems * members(members_of);                                                                 \
         const ptrdiff_t unit = (ptrdiff_t)(BYTES);                                                                     \
-        const struct race_collective collective = begin(&call, members_of, RACE_ALL, 0, &none);                        \
+        const struct race_collective collective = race_buffers_begin(&call, members_of, RACE_ALL, 0, &none);           \
         const int rc = pshmem_##NAME(team, dest, source, dst, sst, nelems);                                            \
         race_collective_end(&collective);                                                                              \
         touch_strided(&call, (const char *)source, sst *unit, (BYTES), n, 0);                                          \
@@ -122,9 +116,10 @@ SHMEMI_FOR_ARITHMETIC_TYPES(WRAP_REDUCE, prod)
     {                                                                                                                  \
         RACE_BEGIN("shmem_" #NAME "_sum_" #SCAN, SHMEM_CTX_DEFAULT);                                                   \
         const struct race_buffers buffers = {dest, source, nelems * sizeof(TYPE), nelems * sizeof(TYPE)};              \
-        const struct race_collective collective = begin(&call, team_of(&call, team), RACE_PREFIX, 0, &buffers);        \
+        const struct race_collective collective =                                                                      \
+            race_buffers_begin(&call, team_of(&call, team), RACE_PREFIX, 0, &buffers);                                 \
         const int rc = pshmem_##NAME##_sum_##SCAN(team, dest, source, nelems);                                         \
-        end(&collective, &buffers);                                                                                    \
+        race_buffers_end(&collective, &buffers);                                                                       \
         return rc;                                                                                                     \
     }
 SHMEMI_FOR_ARITHMETIC_TYPES(WRAP_SCAN, inscan)
@@ -151,9 +146,9 @@ static struct race_team *set_of(const struct race_call *call, ACTIVE_SET)
         const size_t size = nelems * (BITS) / 8;                                                                       \
         const bool is_root = is_member(set, PE_root);                                                                  \
         const struct race_buffers buffers = {dest, source, is_root ? 0 : size, is_root ? size : 0};                    \
-        const struct race_collective collective = begin(&call, set, RACE_FROM_ROOT, PE_root, &buffers);                \
+        const struct race_collective collective = race_buffers_begin(&call, set, RACE_FROM_ROOT, PE_root, &buffers);   \
         pshmem_broadcast##BITS(dest, source, nelems, PE_root, PASSED_SET, pSync);                                      \
-        end(&collective, &buffers);                                                                                    \
+        race_buffers_end(&collective, &buffers);                                                                       \
     }
 
 #define WRAP_SET_GATHER(NAME, BITS, DEST_N, SOURCE_N)                                                                  \
@@ -163,9 +158,9 @@ static struct race_team *set_of(const struct race_call *call, ACTIVE_SET)
         struct race_team *set = set_of(&call, PASSED_SET);                                                             \
         const size_t n = members(set), one = 1, size = nelems * (BITS) / 8;                                            \
         const struct race_buffers buffers = {dest, source, size * DEST_N, size * SOURCE_N};                            \
-        const struct race_collective collective = begin(&call, set, RACE_ALL, 0, &buffers);                            \
+        const struct race_collective collective = race_buffers_begin(&call, set, RACE_ALL, 0, &buffers);               \
         pshmem_##NAME##BITS(dest, source, nelems, PASSED_SET, pSync);                                                  \
-        end(&collective, &buffers);                                                                                    \
+        race_buffers_end(&collective, &buffers);                                                                       \
         (void)n, (void)one;                                                                                            \
     }
 
@@ -177,7 +172,7 @@ static struct race_team *set_of(const struct race_call *call, ACTIVE_SET)
         const struct race_buffers none = {NULL, NULL, 0, 0};                                                           \
         struct race_team *set = set_of(&call, PASSED_SET);                                                             \
         const size_t n = nelems * members(set);                                                                        \
-        const struct race_collective collective = begin(&call, set, RACE_ALL, 0, &none);                               \
+        const struct race_collective collective = race_buffers_begin(&call, set, RACE_ALL, 0, &none);                  \
         pshmem_alltoalls##BITS(dest, source, dst, sst, nelems, PASSED_SET, pSync);                                     \
         race_collective_end(&collective);                                                                              \
         touch_strided(&call, source, sst *((BITS) / 8), (BITS) / 8, n, 0);                                             \
@@ -201,9 +196,10 @@ WRAP_SET_COLLECTIVES(64)
         RACE_BEGIN("shmem_" #NAME "_" #OP "_to_all", SHMEM_CTX_DEFAULT);                                               \
         const size_t size = (size_t)nreduce * sizeof(TYPE);                                                            \
         const struct race_buffers buffers = {dest, source, size, size};                                                \
-        const struct race_collective collective = begin(&call, set_of(&call, PASSED_SET), RACE_ALL, 0, &buffers);      \
+        const struct race_collective collective =                                                                      \
+            race_buffers_begin(&call, set_of(&call, PASSED_SET), RACE_ALL, 0, &buffers);                               \
         pshmem_##NAME##_##OP##_to_all(dest, source, nreduce, PASSED_SET, pWrk, pSync);                                 \
-        end(&collective, &buffers);                                                                                    \
+        race_buffers_end(&collective, &buffers);                                                                       \
     }
 SHMEMI_FOR_SET_BITS_TYPES(WRAP_TO_ALL, and)
 SHMEMI_FOR_SET_BITS_TYPES(WRAP_TO_ALL, or)

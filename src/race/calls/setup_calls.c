@@ -5,6 +5,7 @@
 #include "race/calls/wrapped_call.h"
 #include "race/report/objects.h"
 #include "race/hooks/sync_objects.h"
+#include "race/unwatched.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,9 +27,12 @@ static void begin(void)
 {
     if (n_starts++)
         return;
-    if (!race_area)
+    const bool is_first = !race_area;
+    if (is_first)
         (void)on_exit(exit_with_races, NULL);
     race_area_open();
+    if (is_first && race.pe == 0)
+        race_tell_unwatched();
 }
 
 RACE_WRAPPER void shmem_init(void)
@@ -40,6 +44,16 @@ RACE_WRAPPER void shmem_init(void)
 RACE_WRAPPER int shmem_init_thread(int requested, int *provided)
 {
     const int rc = pshmem_init_thread(requested, provided);
+    if (!rc)
+        begin();
+    return rc;
+}
+
+RACE_WRAPPER int shmemx_init_attr(const shmemx_init_attr_t *attr, int *provided)
+{
+    static int (*next)(const shmemx_init_attr_t *, int *);
+    next = next ? next : (int (*)(const shmemx_init_attr_t *, int *))race_next("shmemx_init_attr");
+    const int rc = next(attr, provided);
     if (!rc)
         begin();
     return rc;

@@ -87,6 +87,18 @@ struct race_collective {
 struct race_collective race_collective_begin(struct race_call *call, struct race_team *team, enum race_shape shape,
                                              int root);
 void race_collective_end(const struct race_collective *collective);
+
+/* What a member reads and writes in a collective, in bytes. */
+struct race_buffers {
+    void *dest;
+    const void *source;
+    size_t dest_size, source_size;
+};
+
+/* collective_calls.c: a collective with these accesses; the end is that of the call, too. */
+struct race_collective race_buffers_begin(struct race_call *call, struct race_team *team, enum race_shape shape,
+                                          int root, const struct race_buffers *buffers);
+void race_buffers_end(const struct race_collective *collective, const struct race_buffers *buffers);
 /* The team of an active set, by its members. */
 struct race_team *race_set_of(int start, int log_stride, int size);
 /* Quiet of the default context, then all members. */
