@@ -46,7 +46,7 @@ done
 export PATH=$prefix/bin:$cuda/bin:$PATH NVSHMEM_HOME=$home CUDA_HOME=$cuda
 # Without its C++ interface, which has to be linked: the perftests find MPI when they run.
 export CXXFLAGS=-DOMPI_SKIP_MPICXX
-export CPATH=$mpi:$sources/include LIBRARY_PATH=$work/links:$cuda/lib64/stubs LD_LIBRARY_PATH=$home/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export CPATH=$mpi:$sources/include LIBRARY_PATH=$work/links:$cuda/lib64/stubs LD_LIBRARY_PATH=$home/lib:${home%/mapshmem/nvshmem}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
 architecture=${architecture:-90}
@@ -118,14 +118,14 @@ nvcc_options=(-rdc=true -std=c++17 "-arch=sm_$architecture" -DNVSHMEMTEST_MPI_SU
     "-I$home/include")
 nvcc_libraries=("-L$home/lib" -lnvshmem_host -lnvshmem_device -lcuda -lnvidia-ml -ldl)
 
-# by_nvcc NAME SOURCE [FILE...]: SOURCE with these files as $work/NAME/SOURCE's name
+# by_nvcc NAME SOURCE [OPTION...]: compiles the file and links it with $work/NAME/helper/*.o
 by_nvcc() {
     local name
     mkdir -p "$work/$1"
     name=$(basename "$2")
     built "$1-${name%.*}" nvcc -ccbin mpicxx -x cu "${nvcc_options[@]}" "${@:3}" -c -o "$work/$1/${name%.*}.o" "$2" &&
         built "$1-${name%.*}-link" nvcc -ccbin mpicxx "${nvcc_options[@]}" -o "$work/$1/${name%.*}" \
-            "$work/$1/${name%.*}.o" "$work/$1"/*.helper "${nvcc_libraries[@]}"
+            "$work/$1/${name%.*}.o" "$work/$1"/helper/*.o "${nvcc_libraries[@]}"
 }
 
 # by_nvcc_all NAME [OPTION...]: the sources on the input, several at a time
@@ -158,8 +158,8 @@ examples() {
     if command -v cmake >/dev/null; then
         by_cmake examples "$sources/nvshmem/examples"
     else
-        mkdir -p "$work/examples"
-        built examples-helper nvcc "${nvcc_options[@]}" -x cu -dc -o "$work/examples/none.helper" /dev/null
+        mkdir -p "$work/examples/helper"
+        built examples-helper nvcc "${nvcc_options[@]}" -x cu -dc -o "$work/examples/helper/none.o" /dev/null
         find "$sources/nvshmem/examples" -maxdepth 1 -name '*.cu' ! -name 'shmem-based*' | by_nvcc_all examples
     fi
     for name in dev-guide-ring dev-guide-ring-mpi mpi-based-init uid-based-init collective-launch on-stream thread-group \
@@ -197,8 +197,8 @@ perftests() {
             case $file in */device/*) echo "perf_device_$name" ;; *) echo "perf_host_$name" ;; esac
         done)
     else
-        mkdir -p "$work/perftests"
-        built perftests-helper nvcc -ccbin mpicxx "${nvcc_options[@]}" -x cu -dc -o "$work/perftests/utils.helper" \
+        mkdir -p "$work/perftests/helper"
+        built perftests-helper nvcc -ccbin mpicxx "${nvcc_options[@]}" -x cu -dc -o "$work/perftests/helper/utils.o" \
             "$work/nvshmem/perftest/common/utils.cu"
         for name in $perftests; do find "$work/nvshmem/perftest" -name "$name.c*" -print -quit; done |
             by_nvcc_all perftests "-I$work/nvshmem/perftest/common"
