@@ -19,6 +19,12 @@ typedef ... *shmemx_type_t;
 typedef struct { int num_contexts; } shmem_team_config_t;
 typedef struct { size_t total_ops; } shmem_ctx_session_config_t;
 typedef struct { size_t size, used, largest_free; } shmemx_heap_info_t;
+typedef struct { unsigned char bytes[128]; } shmemx_uniqueid_t;
+typedef struct {
+    size_t size;
+    int thread_level, pe, n_pes;
+    const shmemx_uniqueid_t *uniqueid;
+} shmemx_init_attr_t;
 typedef struct {
     size_t width, rows, layers;
     size_t dest_row_pitch, dest_layer_pitch;
@@ -49,6 +55,8 @@ uintptr_t mapshmem_py_managed(void *tensor, int is_versioned, int *contiguous, i
 
 void shmem_init(void);
 int shmem_init_thread(int requested, int *provided);
+int shmemx_get_uniqueid(shmemx_uniqueid_t *id);
+int shmemx_init_attr(const shmemx_init_attr_t *attr, int *provided);
 void shmem_query_thread(int *provided);
 void shmem_query_initialized(int *initialized);
 void shmem_finalize(void);

@@ -62,6 +62,7 @@ from ._setup import (
     THREAD_SINGLE,
     Job,
     finalize,
+    get_unique_id,
     global_exit,
     info_get_name,
     info_get_version,

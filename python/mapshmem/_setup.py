@@ -53,18 +53,54 @@ class Job:
             finalize()
 
 
-def init(thread_level: int = THREAD_SINGLE, *, end_job_on_exception: bool = True) -> Job:
+def get_unique_id() -> bytes:
+    """Make a unique id, which the program takes to all processes of a job that no launcher has started.
+
+    One process makes it, and need not be a PE, but must live until all PEs have finalised. Whoever has the 128 bytes can
+    become a PE. An id serves one job. Local; at any time.
+    """
+    uid = ffi.new("shmemx_uniqueid_t *")
+    status = lib.shmemx_get_uniqueid(uid)
+    if status:
+        fail("shmemx_get_uniqueid", status)
+    return bytes(ffi.buffer(uid))
+
+
+def _init_attr(thread_level: int, uid: bytes, rank: Optional[int], world_size: Optional[int], provided: Any) -> int:
+    room = ffi.new("shmemx_uniqueid_t *")
+    attr = ffi.new("shmemx_init_attr_t *")
+    if rank is None or world_size is None:
+        raise TypeError("init: a uid needs rank and world_size")
+    if len(uid) != ffi.sizeof("shmemx_uniqueid_t"):
+        raise ValueError(f"init: uid has {len(uid)} bytes, and those of get_unique_id() are "
+                         f"{ffi.sizeof('shmemx_uniqueid_t')}")
+    ffi.buffer(room)[:] = uid
+    attr.size = ffi.sizeof("shmemx_init_attr_t")
+    attr.thread_level = thread_level
+    attr.pe, attr.n_pes, attr.uniqueid = rank, world_size, room
+    return int(lib.shmemx_init_attr(attr, provided))
+
+
+def init(thread_level: int = THREAD_SINGLE, *, end_job_on_exception: bool = True, uid: Optional[bytes] = None,
+         rank: Optional[int] = None, world_size: Optional[int] = None) -> Job:
     """Begin. Collective over all PEs; may be repeated, and then needs as many `finalize`.
 
     thread_level: THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED or THREAD_MULTIPLE. Programs whose Python threads
     call MapSHMEM at the same time need THREAD_MULTIPLE: while a thread waits in a routine, others run.
     end_job_on_exception: an exception that nobody catches is printed and ends the job on all PEs, with status 1.
+    uid, rank, world_size: start without a launcher, as PE `rank` of `world_size`, by the bytes of `get_unique_id`.
+    Nothing of this is needed under a launcher and under torchrun.
 
     Finalised automatically when Python exits. Errors (no launcher where one is needed, no memory) end the job.
     """
     global _before_hook, _at_exit_is_set
     provided = ffi.new("int *")
-    if lib.shmem_init_thread(thread_level, provided):
+    if uid is None and (rank is not None or world_size is not None):
+        raise TypeError("init: rank and world_size need a uid")
+    if uid is not None:
+        if _init_attr(thread_level, uid, rank, world_size, provided):
+            fail("shmemx_init_attr")
+    elif lib.shmem_init_thread(thread_level, provided):
         fail("shmem_init_thread")
     if end_job_on_exception and sys.excepthook is not _end_job:
         _before_hook = sys.excepthook

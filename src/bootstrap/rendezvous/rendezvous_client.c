@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum {
 
 static struct {
     int fd, pe, n_pes;
-    int host; /* the PE whose process has the server, -1: none */
+    atomic_int host; /* the PE whose process has the server, -1: none; relaxed: it is for a message only */
     pthread_t reader;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
@@ -137,6 +138,7 @@ static bool read_frame(void)
     }
     if (frame.kind == SHMEMI_FRAME_END) {
         memcpy(&end, body, sizeof end);
+        free(body);
         end_process(&end);
     }
     hand_over(frame.kind, body, frame.size);

@@ -204,8 +204,25 @@ static void serve_some(struct shmemi_rendezvous_server *server)
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
+static void before_fork(void)
+{
+    pthread_mutex_lock(&servers.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&servers.lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 static void enlist(struct shmemi_rendezvous_server *server)
 {
+    static pthread_once_t watched = PTHREAD_ONCE_INIT;
+    pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&servers.lock);
     server->next = servers.first;
     servers.first = server;
