@@ -12,7 +12,7 @@ namespace shmemi_device
 /* A piece of each member's block. In dest the blocks are `block` bytes apart. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void exchange_piece(const GROUP &group, const shmemx_device_team_t &team, char *dest, word block,
-                                           const outgoing &data)
+                                           const member_data &data)
 {
     const word number = next_number(group, team, false);
     spread(group, team, number, data);
@@ -34,19 +34,22 @@ template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void exchange(const GROUP &group, const shmemx_device_team_t &team, char *dest,
                                      const char *source, word stride, word nbytes)
 {
-    const word piece = piece_of<char>(team);
+    const member_data all = {source, stride, nbytes, 0};
+    char *volatile to = dest;
+    volatile word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
-    for (word at = 0; at < nbytes; at += piece) {
-        const word n = nbytes - at < piece ? nbytes - at : piece;
-        exchange_piece(group, team, dest + at, nbytes,
-                       outgoing{source + at, stride, n, static_cast<word>(team.n_pes - 1) * stride + n});
+    while (at < all.nbytes) {
+        const word piece = piece_of<char>(team), left = all.nbytes - at, n = left < piece ? left : piece;
+        exchange_piece(group, team, to + at, all.nbytes,
+                       member_data{all.source + at, all.stride, n, static_cast<word>(team.n_pes - 1) * all.stride + n});
+        at = at + n;
     }
 }
 
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void exchange_directly(const GROUP &group, const shmemx_device_team_t &team,
-                                              const shmemx_device_view_t &view, char *dest, const outgoing &data)
+                                              const shmemx_device_view_t &view, char *dest, const member_data &data)
 {
     const word me = static_cast<word>(team.pe);
     char *mine = dest + me * data.nbytes;
@@ -76,7 +79,7 @@ SHMEMI_DEVICE_TEMPLATE void exchange_directly(const GROUP &group, const shmemx_d
                                                      unsigned long nelems)                                             \
     { const shmemi_device::word nbytes = nelems * sizeof(T), all = nbytes * static_cast<unsigned>(team.n_pes);         \
       shmemi_device::exchange_directly(group, team, view, reinterpret_cast<char *>(dest),                              \
-          shmemi_device::outgoing{reinterpret_cast<const char *>(source), STRIDE, nbytes, STRIDE ? all : nbytes}); }
+          shmemi_device::member_data{reinterpret_cast<const char *>(source), STRIDE, nbytes, STRIDE ? all : nbytes}); }
 
 SHMEMI_DEVICE_EXCHANGE(fcollect, 0)
 SHMEMI_DEVICE_EXCHANGE(alltoall, nbytes)

@@ -9,17 +9,27 @@
 namespace shmemi_device
 {
 
+/* at_a_time: units that a thread loads before it stores the first, since loads take long. More take more registers. */
 struct plain_loads { /* of memory that the group itself may read as it likes */
+    enum { at_a_time = 4 };
     template <class UNIT> static SHMEMI_DEVICE_MEMBER UNIT load(const char *p)
     {
         return load_plain<UNIT>(p);
     }
 };
+struct fewer_loads : plain_loads { /* where a call has little room for registers */
+    enum { at_a_time = 2 };
+};
 struct fresh_loads { /* of memory that another PE has written */
+    enum { at_a_time = 4 };
     template <class UNIT> static SHMEMI_DEVICE_MEMBER UNIT load(const char *p)
     {
         return fresh<UNIT>::load(p);
     }
+};
+
+struct fewer_fresh_loads : fresh_loads { /* the way to a slot is long, but what is there is short */
+    enum { at_a_time = 2 };
 };
 
 template <class UNIT, class LOADS> SHMEMI_DEVICE_TEMPLATE void copy_unit(char *dest, const char *source)
@@ -49,22 +59,19 @@ template <class LOADS> SHMEMI_DEVICE_RARE void copy_edge(char *dest, const char 
     }
 }
 
-/* Each thread loads several units before it stores the first: loads take long. */
 template <class UNIT, class LOADS, class GROUP>
 SHMEMI_DEVICE_TEMPLATE void copy_units(const GROUP &group, char *dest, const char *source, word nbytes)
 {
+    const unsigned n = LOADS::at_a_time;
     const word step = static_cast<word>(group.size()) * sizeof(UNIT);
     word at = group.rank() * sizeof(UNIT);
     SHMEMI_DEVICE_AS_IT_IS
-    for (; at + 3 * step < nbytes; at += 4 * step) {
-        const UNIT first = LOADS::template load<UNIT>(source + at);
-        const UNIT second = LOADS::template load<UNIT>(source + at + step);
-        const UNIT third = LOADS::template load<UNIT>(source + at + 2 * step);
-        const UNIT fourth = LOADS::template load<UNIT>(source + at + 3 * step);
-        store_plain<UNIT>(dest + at, first);
-        store_plain<UNIT>(dest + at + step, second);
-        store_plain<UNIT>(dest + at + 2 * step, third);
-        store_plain<UNIT>(dest + at + 3 * step, fourth);
+    for (; at + (n - 1) * step < nbytes; at += n * step) {
+        UNIT units[n];
+        for (unsigned k = 0; k < n; k++)
+            units[k] = LOADS::template load<UNIT>(source + at + k * step);
+        for (unsigned k = 0; k < n; k++)
+            store_plain<UNIT>(dest + at + k * step, units[k]);
     }
     SHMEMI_DEVICE_AS_IT_IS
     for (; at < nbytes; at += step)
@@ -115,12 +122,32 @@ SHMEMI_DEVICE_TEMPLATE void copy(const GROUP &group, char *dest, const char *sou
         copy_unit<word, LOADS>(dest, source);
 }
 
-/* For collective operations, which copy at several places: the code is there once, and its registers are no matter of the
- * kernel that calls them. */
+/* Whole units, and single bytes before and behind them, which nobody reads before the operation has ended. */
+template <class UNIT, class LOADS, class GROUP>
+SHMEMI_DEVICE_TEMPLATE void copy_between_bytes(const GROUP &group, char *dest, const char *source, word nbytes)
+{
+    const unsigned to_unit = static_cast<unsigned>((0 - reinterpret_cast<word>(dest)) % sizeof(UNIT));
+    const unsigned head = to_unit < nbytes ? to_unit : static_cast<unsigned>(nbytes);
+    const unsigned tail = static_cast<unsigned>((nbytes - head) % sizeof(UNIT));
+    SHMEMI_DEVICE_AS_IT_IS
+    for (unsigned at = group.rank(); at < head + tail; at += group.size()) {
+        const word place = at < head ? at : nbytes - tail + (at - head);
+        copy_unit<unsigned char, LOADS>(dest + place, source + place);
+    }
+    copy_units<UNIT, LOADS>(group, dest + head, source + head, nbytes - head - tail);
+}
+
+/* For collective operations, which copy at several places: the code is there once, and takes few registers. */
 template <class GROUP>
 SHMEMI_DEVICE_RARE void copy_apart(const GROUP group, char *dest, const char *source, word nbytes)
 {
-    copy<plain_loads>(group, dest, source, nbytes);
+    const word apart = reinterpret_cast<word>(dest) ^ reinterpret_cast<word>(source);
+    if (apart % sizeof(quad) == 0)
+        copy_between_bytes<quad, fewer_loads>(group, dest, source, nbytes);
+    else if (apart % sizeof(half) == 0)
+        copy_between_bytes<half, fewer_loads>(group, dest, source, nbytes);
+    else
+        copy_between_bytes<unsigned char, fewer_loads>(group, dest, source, nbytes);
 }
 
 } // namespace shmemi_device

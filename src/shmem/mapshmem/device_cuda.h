@@ -19,13 +19,16 @@
 #define SHMEMI_DEVICE static __device__ __forceinline__
 #define SHMEMI_DEVICE_MEMBER __device__ __forceinline__
 #define SHMEMI_DEVICE_TEMPLATE __device__ __forceinline__
-#define SHMEMI_DEVICE_RARE                                                                                             \
-    static inline __device__ __attribute__((noinline)) /* what kernels seldom do is a call: less code */
-#define SHMEMI_DEVICE_AS_IT_IS _Pragma("unroll 1")     /* more of a loop at a time would take more registers */
+/* Less code by a call; not where that follows the ABI, and takes more than the 64 registers of 1024 threads. */
+#if defined(__CUDACC_RDC__)
+#define SHMEMI_DEVICE_RARE SHMEMI_DEVICE
+#else
+#define SHMEMI_DEVICE_RARE static inline __device__ __attribute__((noinline))
+#endif
+#define SHMEMI_DEVICE_AS_IT_IS _Pragma("unroll 1") /* more of a loop at a time would take more registers */
 
 /* ---- Groups: who makes a call together ---------------------------------------------------------------------------
  * share: the value that the thread with rank 0 has. Before, the group calls ready, or meets in another way. */
-
 struct shmemx_device_thread_t {
     SHMEMI_DEVICE_MEMBER unsigned rank() const
     {

@@ -45,74 +45,85 @@ SHMEMI_DEVICE_TEMPLATE void combine_slots(const GROUP &group, const shmemx_devic
     group.sync();
 }
 
-/* Every member gets a piece from every other, nelems elements of which the first is at source + member * stride. */
+/* Every member gets its part of the data of all others, as much as a slot holds. */
 template <class OP, class GROUP, class T>
-SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
-                                         unsigned long stride, unsigned long nelems)
+SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device_team_t &team, T *dest,
+                                         const member_data &data)
 {
-    const word nbytes = nelems * sizeof(T), apart = stride * sizeof(T);
     const word number = next_number(group, team, false);
-    spread(group, team, number,
-           outgoing{reinterpret_cast<const char *>(source), apart, nbytes,
-                    static_cast<word>(team.n_pes - 1) * apart + nbytes});
+    spread(group, team, number, data);
     announce(group, team, number);
     await(group, team, number);
-    end_spread(group, team, nbytes);
-    combine_slots<OP>(group, team, number, dest, source + static_cast<unsigned long>(team.pe) * stride, nelems);
+    end_spread(group, team, data.nbytes);
+    combine_slots<OP>(group, team, number, dest,
+                      reinterpret_cast<const T *>(data.source + static_cast<word>(team.pe) * data.stride),
+                      data.bytes_for(team.pe) / sizeof(T));
 }
 
+/* Piece by piece; the parts of `source` are `stride` elements apart. */
 template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
                                    unsigned long stride, unsigned long nelems)
 {
-    const unsigned long piece = piece_of<T>(team);
+    const member_data all = {reinterpret_cast<const char *>(source), stride * sizeof(T), nelems * sizeof(T), 0};
+    T *volatile to = dest;
+    volatile word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
-    for (unsigned long i = 0; i < nelems; i += piece)
-        reduce_piece<OP>(group, team, dest + i, source + i, stride, nelems - i < piece ? nelems - i : piece);
+    while (at < all.nbytes) {
+        const word piece = piece_of<T>(team) * sizeof(T), left = all.nbytes - at, n = left < piece ? left : piece;
+        reduce_piece<OP>(
+            group, team, to + at / sizeof(T),
+            member_data{all.source + at, all.stride, n, static_cast<word>(team.n_pes - 1) * all.stride + n});
+        at = at + n;
+    }
 }
 
 /* Each member combines a slice, of at most a slot, and puts the result straight into dest of all others. */
 template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce_slices(const GROUP &group, const shmemx_device_team_t &team,
-                                          const shmemx_device_view_t &view, T *dest, const T *source,
-                                          unsigned long share, unsigned long nelems)
+                                          const shmemx_device_view_t &view, T *dest, const member_data &slices)
 {
-    const word begin = static_cast<word>(team.pe) * share, nbytes = share * sizeof(T);
-    const outgoing slices = {reinterpret_cast<const char *>(source), nbytes, nbytes, nelems * sizeof(T)};
-    const word mine = slices.bytes_for(team.pe);
-    word number = next_number(group, team, false);
-    spread(group, team, number, slices);
-    announce(group, team, number);
-    await(group, team, number);
-    end_spread(group, team, nbytes);
-    combine_slots<OP>(group, team, number, dest + begin, source + begin, mine / sizeof(T));
-    number = next_number(group, team, false);
-    put_to_all(group, team, view, reinterpret_cast<char *>(dest + begin),
-               outgoing{reinterpret_cast<const char *>(dest + begin), 0, mine, mine});
+    T *mine = dest + static_cast<word>(team.pe) * slices.stride / sizeof(T);
+    reduce_piece<OP>(group, team, mine, slices);
+    const word number = next_number(group, team, false), nbytes = slices.bytes_for(team.pe);
+    put_to_all(group, team, view, reinterpret_cast<char *>(mine),
+               member_data{reinterpret_cast<const char *>(mine), 0, nbytes, nbytes});
     announce(group, team, number);
     await(group, team, number);
 }
 
+/* The bytes of a slice: an equal part of what is left, or what a slot holds. Slices begin where units of 16 bytes do. */
+template <class T> SHMEMI_DEVICE_TEMPLATE word slice_of(const shmemx_device_team_t &team, word left)
+{
+    const word piece = piece_of<T>(team) * sizeof(T), n = static_cast<unsigned>(team.n_pes);
+    const word unit = (sizeof(quad) + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    const word share = ((left + n - 1) / n + unit - 1) / unit * unit;
+    return share < piece ? share : piece;
+}
+
 /* Slices take two steps and send each byte about twice, whole pieces take one and send it to all others: that is no less
- * than twice from three members on. Slices begin where units of 16 bytes do. is_symmetric: dest is in the view's object. */
+ * than twice from three members on. is_symmetric: dest is in the view's object. */
 template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce_directly(const GROUP &group, const shmemx_device_team_t &team,
                                             const shmemx_device_view_t &view, T *dest, const T *source,
                                             unsigned long nelems, bool is_symmetric)
 {
-    const unsigned long piece = piece_of<T>(team), n = static_cast<unsigned>(team.n_pes);
-    const unsigned long unit = (sizeof(quad) + sizeof(T) - 1) / sizeof(T);
-    if (!is_symmetric || n < 3 || nelems <= piece) {
+    const word piece = piece_of<T>(team) * sizeof(T), n = static_cast<unsigned>(team.n_pes);
+    if (!is_symmetric || n < 3 || nelems * sizeof(T) <= piece) {
         reduce<OP>(group, team, dest, source, 0, nelems);
         return;
     }
+    const member_data all = {reinterpret_cast<const char *>(source), 0, nelems * sizeof(T), 0};
+    T *volatile to = dest;
+    volatile word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
-    for (unsigned long i = 0; i < nelems; i += n * piece) {
-        const unsigned long here = nelems - i < n * piece ? nelems - i : n * piece;
-        const unsigned long share = ((here + n - 1) / n + unit - 1) / unit * unit;
-        reduce_slices<OP>(group, team, view, dest + i, source + i, share < piece ? share : piece, here);
+    while (at < all.nbytes) {
+        const word left = all.nbytes - at, share = slice_of<T>(team, left);
+        const word whole = share * static_cast<unsigned>(team.n_pes), here = left < whole ? left : whole;
+        reduce_slices<OP>(group, team, view, to + at / sizeof(T), member_data{all.source + at, share, share, here});
+        at = at + here;
     }
 }
 

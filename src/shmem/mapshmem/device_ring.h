@@ -152,14 +152,18 @@ SHMEMI_DEVICE request request_to(unsigned what, const shmemx_device_view_t &view
 }
 
 /* The entry is written in units of 16 bytes, the first without its sequence: the way to it is long. */
-SHMEMI_DEVICE void send(const shmemi_device_ring *ring, word ticket, const request &r)
+SHMEMI_DEVICE void write_entry(shmemi_device_entry *entry, const request &r)
 {
-    shmemi_device_entry *entry = entry_of(ring, ticket);
     char *at = reinterpret_cast<char *>(entry);
     store_plain<word>(at + 8, r.what | static_cast<word>(static_cast<unsigned>(r.pe)) << 32);
     store_plain<quad>(at + 16, quad{r.region | static_cast<word>(r.signal_region) << 32, r.offset});
     store_plain<quad>(at + 32, quad{r.local, r.nbytes});
     store_plain<quad>(at + 48, quad{r.value, r.extra});
+}
+SHMEMI_DEVICE void send(const shmemi_device_ring *ring, word ticket, const request &r)
+{
+    shmemi_device_entry *entry = entry_of(ring, ticket);
+    write_entry(entry, r);
     send_entry(entry, ticket);
 }
 
@@ -290,16 +294,19 @@ template <class GROUP>
 SHMEMI_DEVICE_RARE void far_put_values(const GROUP group, shmemi_device_ring *ring, SHMEMI_DEVICE_REQUEST,
                                        const char *source, bool is_blocking)
 {
-    request r = request_of(what, pe, region, signal_region, offset, nbytes, value, extra);
     need(ring);
-    const bool fits = r.nbytes <= ring->slot_bytes;
+    const bool fits = nbytes <= ring->slot_bytes;
     const word ticket = begin_entry(group, ring);
+    if (group.rank() == 0) { /* at once: no register holds the request while the bytes are copied */
+        request r = request_of(what, pe, region, signal_region, offset, nbytes, value, extra);
+        r.local = fits ? 0 : reinterpret_cast<word>(source);
+        write_entry(entry_of(ring, ticket), r);
+    }
     if (fits)
-        copy<plain_loads>(group, slot_of(ring, ticket), source, r.nbytes);
+        copy<plain_loads>(group, slot_of(ring, ticket), source, nbytes);
     group.sync();
     if (group.rank() == 0) {
-        r.local = fits ? 0 : reinterpret_cast<word>(source);
-        send(ring, ticket, r);
+        send_entry(entry_of(ring, ticket), ticket);
         if (!fits && is_blocking)
             wait_done(ring, ticket);
     }
@@ -376,7 +383,7 @@ SHMEMI_DEVICE_RARE void get_by_slots(const GROUP group, shmemi_device_ring *ring
             wait_done(ring, ticket);
         }
         ticket = group.share(ticket);
-        copy<fresh_loads>(group, dest, slot_of(ring, ticket), n);
+        copy<fewer_fresh_loads>(group, dest, slot_of(ring, ticket), n);
         group.sync();
         if (group.rank() == 0)
             give_entry(ring, ticket);

@@ -79,10 +79,11 @@ SHMEMI_DEVICE_TEMPLATE void sync(const GROUP &group, const shmemx_device_team_t 
 }
 
 /* Data of a collective operation that every member sends to every other: member m gets nbytes from source + m * stride on,
- * less what would be behind source + total. */
-struct outgoing {
-    const char *source;
-    word stride, nbytes, total;
+ * less what would be behind source + total. It is in memory: registers are for the transfer that is under way, so that kernels
+ * with blocks of 1024 threads can call. */
+struct member_data {
+    const char *volatile source;
+    volatile word stride, nbytes, total;
     SHMEMI_DEVICE_MEMBER word bytes_for(int member) const
     {
         const word begin = static_cast<word>(member) * stride;
@@ -90,6 +91,32 @@ struct outgoing {
         return left < nbytes ? left : nbytes;
     }
 };
+
+/* A nonblocking put by the agent. */
+template <class GROUP>
+SHMEMI_DEVICE_RARE void put_apart_by_agent(const GROUP group, const shmemx_device_view_t &view, char *dest,
+                                           const char *source, word nbytes, int pe)
+{
+    shmemi_device_ring *ring = ring_to(view, pe);
+    need(ring);
+    if (needs_slots(ring, source, nbytes)) {
+        put_by_slots(group, ring, pe, view.region, static_cast<word>(dest - view.own), static_cast<unsigned>(nbytes),
+                     source);
+        return;
+    }
+    const bool fits = nbytes <= ring->slot_bytes;
+    const word ticket = begin_entry(group, ring);
+    if (group.rank() == 0) {
+        request r = request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
+        r.local = fits ? 0 : reinterpret_cast<word>(source);
+        write_entry(entry_of(ring, ticket), r);
+    }
+    if (fits)
+        copy_apart(group, slot_of(ring, ticket), source, nbytes);
+    group.sync();
+    if (group.rank() == 0)
+        send_entry(entry_of(ring, ticket), ticket);
+}
 
 /* A nonblocking put. */
 template <class GROUP>
@@ -100,13 +127,13 @@ SHMEMI_DEVICE_TEMPLATE void put_apart(const GROUP &group, const shmemx_device_vi
     if (there)
         copy_apart(group, there, source, nbytes);
     else
-        far_put(group, ring_to(view, pe), request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe), source, false);
+        put_apart_by_agent(group, view, dest, source, nbytes, pe);
 }
 
 /* Put a piece into this member's slot on all others. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void spread(const GROUP &group, const shmemx_device_team_t &team, word number,
-                                   const outgoing &data)
+                                   const member_data &data)
 {
     await(group, team, number - 1);
     SHMEMI_DEVICE_AS_IT_IS
@@ -135,7 +162,7 @@ SHMEMI_DEVICE_TEMPLATE void broadcast_piece(const GROUP &group, const shmemx_dev
 {
     const word number = next_number(group, team, false);
     if (team.pe == root)
-        spread(group, team, number, outgoing{source, 0, nbytes, nbytes});
+        spread(group, team, number, member_data{source, 0, nbytes, nbytes});
     announce(group, team, number);
     if (team.pe != root) {
         if (group.rank() == 0)
@@ -175,7 +202,7 @@ template <class GROUP> SHMEMI_DEVICE_TEMPLATE void end_puts(const GROUP &group, 
 /* Sends all others their part, to the place of dest. */
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_to_all(const GROUP &group, const shmemx_device_team_t &team,
-                                       const shmemx_device_view_t &view, char *dest, const outgoing &data)
+                                       const shmemx_device_view_t &view, char *dest, const member_data &data)
 {
     SHMEMI_DEVICE_AS_IT_IS
     for (int i = 1; i < team.n_pes; i++) {
@@ -188,7 +215,7 @@ SHMEMI_DEVICE_TEMPLATE void put_to_all(const GROUP &group, const shmemx_device_t
 
 template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void broadcast_directly(const GROUP &group, const shmemx_device_team_t &team,
-                                               const shmemx_device_view_t &view, char *dest, const outgoing &data,
+                                               const shmemx_device_view_t &view, char *dest, const member_data &data,
                                                int root)
 {
     group.sync();
@@ -237,7 +264,7 @@ SHMEMI_DEVICE_TEMPLATE void shmemx_device_broadcast(GROUP group, const shmemx_de
     const shmemi_device::word nbytes = nelems * sizeof(T);
     shmemi_device::broadcast_directly(
         group, team, view, reinterpret_cast<char *>(dest),
-        shmemi_device::outgoing{reinterpret_cast<const char *>(source), 0, nbytes, nbytes}, root);
+        shmemi_device::member_data{reinterpret_cast<const char *>(source), 0, nbytes, nbytes}, root);
 }
 
 #endif

@@ -99,7 +99,7 @@ SHMEMI_DEVICE_TEMPLATE void iput(const GROUP group, void *dest, const void *sour
                                  size_t nelems, int pe)
 {
     typedef typename shmemi_device::unit_of<SIZE>::type unit;
-    const shmemi_device::strides s = {dst, sst, nelems};
+    const shmemi_device::element_steps s = {dst, sst, nelems};
     unit *there = reinterpret_cast<unit *>(direct_at(dest, pe, SHMEMI_DEVICE_STORES));
     if (there)
         shmemi_device::copy_strided<shmemi_device::plain_loads>(group, there, static_cast<const unit *>(source), s);
@@ -114,7 +114,7 @@ SHMEMI_DEVICE_TEMPLATE void iget(const GROUP group, void *dest, const void *sour
                                  size_t nelems, int pe)
 {
     typedef typename shmemi_device::unit_of<SIZE>::type unit;
-    const shmemi_device::strides s = {dst, sst, nelems};
+    const shmemi_device::element_steps s = {dst, sst, nelems};
     const unit *there = reinterpret_cast<const unit *>(direct_at(source, pe, SHMEMI_DEVICE_STORES));
     if (there)
         shmemi_device::copy_strided<shmemi_device::fresh_loads>(group, static_cast<unit *>(dest), there, s);
