@@ -6,13 +6,13 @@
 #include "shmem/shmemx.h"
 
 /* Blocks of elements of size bytes. */
-struct strides {
+struct stride_args {
     size_t size, nelems;    /* bytes of an element, number of blocks */
     ptrdiff_t dest, source; /* from block to block, in elements; at least a block */
     size_t block;           /* elements in a block: 1 for iput and iget */
 };
 
-static struct shmemi_shape shape_of(const char *routine, const struct strides *strides)
+static struct shmemi_shape shape_of(const char *routine, const struct stride_args *strides)
 {
     const ptrdiff_t least = (ptrdiff_t)strides->block;
     if (strides->block > PTRDIFF_MAX || strides->dest < least || strides->source < least)
@@ -28,7 +28,7 @@ static struct shmemi_shape shape_of(const char *routine, const struct strides *s
 
 struct shmemi_shape shmemi_elements_shape(const char *routine, size_t size, size_t nelems, ptrdiff_t dst, ptrdiff_t sst)
 {
-    const struct strides strides = {size, nelems, dst, sst, 1};
+    const struct stride_args strides = {size, nelems, dst, sst, 1};
     return nelems ? shape_of(routine, &strides) : (struct shmemi_shape){0};
 }
 
@@ -49,7 +49,7 @@ static void transfer_shape(struct shmemi_context *context, const char *routine, 
 }
 
 static void transfer(struct shmemi_context *context, const char *routine, void *dest, const void *source,
-                     struct strides strides, int pe, bool is_put)
+                     struct stride_args strides, int pe, bool is_put)
 {
     if (strides.nelems == 0 || strides.block == 0)
         return;
@@ -61,22 +61,22 @@ static void transfer(struct shmemi_context *context, const char *routine, void *
 #define DEFINE_STRIDED(NAME, ELEMENT, SIZE, IS_PUT)                                                                    \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe))\
     { transfer(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                            \
-               (struct strides){SIZE, nelems, dst, sst, 1}, pe, IS_PUT); }                                             \
+               (struct stride_args){SIZE, nelems, dst, sst, 1}, pe, IS_PUT); }                                             \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
                                   size_t nelems, int pe))                                                              \
     { transfer(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                               \
-               (struct strides){SIZE, nelems, dst, sst, 1},                                                            \
+               (struct stride_args){SIZE, nelems, dst, sst, 1},                                                            \
                shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), IS_PUT); }
 
 #define DEFINE_BLOCKS(NAME, ELEMENT, SIZE, IS_PUT)                                                                     \
     SHMEMI_API(void, NAME, (ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,          \
                             size_t nblocks, int pe))                                                                   \
     { transfer(&shmemi_default_ctx.transport, "shmem_" #NAME, dest, source,                                            \
-               (struct strides){SIZE, nblocks, dst, sst, bsize}, pe, IS_PUT); }                                        \
+               (struct stride_args){SIZE, nblocks, dst, sst, bsize}, pe, IS_PUT); }                                        \
     SHMEMI_API(void, ctx_##NAME, (shmem_ctx_t ctx, ELEMENT *dest, const ELEMENT *source, ptrdiff_t dst, ptrdiff_t sst, \
                                   size_t bsize, size_t nblocks, int pe))                                               \
     { transfer(shmemi_context_of(ctx), "shmem_ctx_" #NAME, dest, source,                                               \
-               (struct strides){SIZE, nblocks, dst, sst, bsize},                                                       \
+               (struct stride_args){SIZE, nblocks, dst, sst, bsize},                                                       \
                shmemi_world_pe(ctx, "shmem_ctx_" #NAME, pe), IS_PUT); }
 
 #define DEFINE_TYPE(NAME, TYPE, ...)                                                                                   \

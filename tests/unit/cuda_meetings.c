@@ -9,6 +9,8 @@
 #include "meeting_contributions.h"
 #include "meeting_stores.h"
 
+#include <unistd.h>
+
 enum { BY_KERNEL_MOST = 16 << 20, TEAMS = 11 };
 
 static const struct {
@@ -164,6 +166,41 @@ static void copy_model(size_t dest, size_t source, const struct shmemi_shape *sh
 {
     for (size_t row = 0; row < shape->rows; row++)
         memcpy(box + dest + row * shape->dest_pitch, box + source + row * shape->source_pitch, shape->width);
+}
+
+/* All members on this GPU, each with a stream: each copies an array. Those that come first wait for the last one, whose
+ * kernels must find room beside what the others have launched: two grids of 512 blocks would fill the GPU. */
+static void check_members_together(void)
+{
+    enum { TOGETHER = 3, NBYTES = 8 << 20, PAUSE_US = 100000 };
+    struct shmemi_stream streams[TOGETHER];
+    size_t source[TOGETHER], dest[TOGETHER];
+    open_team(TOGETHER, 0);
+    snprintf(title, sizeof title, "%d members together", (int)TOGETHER);
+    for (int i = 0; i < TOGETHER; i++) {
+        open_stream(&streams[i]);
+        source[i] = take_room(NBYTES, 0);
+        fill(box + source[i], NBYTES, (unsigned)i);
+        dest[i] = take_room(NBYTES, 0);
+    }
+    USE(cuda.cuMemcpyHtoD(box_place.address, box, box_end));
+    USE(shmemi_cuda.cuCtxSynchronize());
+    play_signs_of_all();
+    play_signs_of_all();
+    for (team.me = 0; team.me < TOGETHER; team.me++) {
+        struct shmemi_meeting meeting = plan_meeting(SHMEMI_MEET_COPY, NBYTES, 0);
+        meeting.source[0] = at(source[team.me]);
+        meeting.dest[0] = at(dest[team.me]);
+        meeting.n_copies = 1;
+        enqueue(&meeting, &streams[team.me]);
+        usleep(PAUSE_US);
+    }
+    for (team.me = 0; team.me < TOGETHER; team.me++) {
+        finish(&streams[team.me]);
+        memcpy(box + dest[team.me], box + source[team.me], NBYTES);
+    }
+    team.me = 0;
+    check();
 }
 
 /* Arrays of the shape; its rows are meant only if there are several. */
@@ -427,6 +464,7 @@ int main(void)
     check_combinations_through_areas();
     check_order();
     check_all_copies();
+    check_members_together();
     check_collects(locked);
     check_combinations_of_arrays();
     check_foreign_stream(locked);

@@ -142,6 +142,16 @@ static inline void play_signs(void)
     play(&meeting, contribution);
 }
 
+/* An exchange without data in which the GPU plays all members. */
+static inline void play_signs_of_all(void)
+{
+    team.exchanges++;
+    for (int sender = 0; sender < team.n; sender++)
+        for (int receiver = 0; receiver < team.n; receiver++)
+            if (sender != receiver)
+                send_array(team.exchanges, sender, receiver, "", 0);
+}
+
 /* ---- Meetings ---------------------------------------------------------------------------------------------------- */
 
 static inline struct shmemi_place area_of(int member)

@@ -62,6 +62,7 @@ static void device_abilities(int device, struct shmemi_gpu_abilities *abilities_
         .has_host_atomics = attribute(device, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED),
         .overlaps_launches = shmemi_cuda_launch_kernel_ex &&
                              attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= OVERLAPPING,
+        .multiprocessors = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
     };
 }
 

@@ -41,6 +41,7 @@ struct shmemi_gpu_abilities {
     bool has_word_operations; /* on words of 8 bytes */
     bool has_host_atomics;    /* a kernel's additions to host memory are atomic with the CPUs' */
     bool overlaps_launches;   /* a kernel may be launched while the one before it ends (launch_early) */
+    unsigned multiprocessors;
 };
 
 struct shmemi_gpu_calls {

@@ -56,7 +56,8 @@ struct shmemi_gpu_context {
         bool has_kernels;
         bool has_host_atomics;  /* a kernel's additions to host memory are atomic with the CPUs' */
         bool overlaps_launches; /* a kernel may be launched while the one before it ends */
-        int highest_priority;   /* of a stream */
+        unsigned multiprocessors;
+        int highest_priority; /* of a stream */
         struct shmemi_wait_slot slot[SHMEMI_WAIT_SLOTS];
         unsigned next_slot;              /* to be asked whether it is free */
         struct shmemi_gpu_context *next; /* next prepared context */

@@ -164,8 +164,19 @@ static const char *place_of(const struct failures *failures)
     return word_text(" on %s", host);
 }
 
+/* The launcher ends the other PEs by signals when one has exited with an error, and may tell of these before. Its own status
+ * is that of the PE that failed, 128 and more for a signal. */
+static void prefer_exit(struct failures *failures, int status)
+{
+    if (failures->how != FAILED_SIGNAL || failures->status >= 0 || failures->exited_pe < 0 || status >= 128)
+        return;
+    failures->how = FAILED_EXIT;
+    failures->pe = failures->exited_pe;
+}
+
 static int report_pe(struct failures *failures, int status)
 {
+    prefer_exit(failures, status);
     if (!failures->hung && failures->status < 0)
         failures->status = status;
     status = failures->status >= 0 ? failures->status : failures->how == FAILED_SIGNAL ? 137 : 1;

@@ -16,8 +16,8 @@ enum { MOST_NOTES = 20, MOST_PES_UNKNOWN = 1 << 20, MOST_BOX = 1 << 20 };
 
 void failures_open(struct failures *failures, const struct oshrun_job *job)
 {
-    *failures =
-        (struct failures){.job = job, .pe = -1, .status = -1, .left_pe = -1, .oom_kills_before = failures_oom_kills()};
+    *failures = (struct failures){
+        .job = job, .pe = -1, .status = -1, .exited_pe = -1, .left_pe = -1, .oom_kills_before = failures_oom_kills()};
 }
 
 void failures_close(struct failures *failures)
@@ -85,6 +85,13 @@ static void fail(struct failures *failures, int pe, enum failed_how how)
     failures->must_end = !goes_on(failures);
 }
 
+static void fail_by_exit(struct failures *failures, int pe)
+{
+    if (failures->exited_pe < 0)
+        failures->exited_pe = pe;
+    fail(failures, pe, FAILED_EXIT);
+}
+
 /* The PE that failed first, as far as told, has aborted in UCX. It may only have answered, over a connection that it
  * had not finished, a PE that failed before (uct_tcp_ep_connect asserts then), of which the other node tells later. */
 bool failures_may_be_aftermath(const struct failures *failures)
@@ -113,7 +120,7 @@ static void read_state(struct failures *failures, const char *line)
         if (begins(state, "ABORTED BY SIGNAL"))
             fail(failures, pe, FAILED_SIGNAL);
         else if (begins(state, "EXITED WITH NON-ZERO"))
-            fail(failures, pe, FAILED_EXIT);
+            fail_by_exit(failures, pe);
         else if (begins(state, "CALLED ABORT"))
             fail(failures, pe, FAILED_ABORT);
         else if (begins(state, "TERMINATED WITHOUT SYNC"))

@@ -33,6 +33,7 @@ struct failures {
     enum failed_how how; /* of what failed first */
     int pe, status;      /* of that; -1 if not told */
     char *missing, *missing_node, *exec_error, *lost_node;
+    int exited_pe; /* the first told to have exited with an error; -1: none */
     int left_pe;   /* that has left PMIx without a word, as Slurm's server says; -1: none */
     bool told;     /* the user has seen a message of the launcher */
     bool hung;     /* the launcher had to be ended */

@@ -52,7 +52,7 @@ static struct shmemi_ucx_target *ready_targets; /* under the initiator lock */
 /* ---- Owner ------------------------------------------------------------------------------------------------------- */
 
 /* An answer on its way: the header has to stay until it is sent, and the key too, even if the region is hidden. */
-struct outgoing {
+struct outgoing_key {
     struct key_answer answer;
     unsigned char key[];
 };
@@ -67,7 +67,7 @@ static void on_answer_sent(void *request, ucs_status_t status, void *user_data)
 static void answer_key(const struct key_request *request, const struct shmemi_ucx_exposure *exposure, ucp_ep_h reply)
 {
     size_t key_size = exposure ? exposure->key_size : 0;
-    struct outgoing *outgoing = malloc(sizeof *outgoing + key_size);
+    struct outgoing_key *outgoing = malloc(sizeof *outgoing + key_size);
     if (!outgoing)
         shmemi_fatal("out of memory for an answer to PE %u", request->origin);
     outgoing->answer = (struct key_answer){

@@ -294,6 +294,7 @@ template <typename Number> static __device__ void combine(const struct shmemi_co
     extern "C" __global__ void shmemi_kernel_combine_##kind(const struct shmemi_combine_list list)                     \
     {                                                                                                                  \
         WAIT_FOR_STREAM();                                                                                             \
+        LET_NEXT_BEGIN();                                                                                              \
         combine<__VA_ARGS__>(list);                                                                                    \
     }
 

@@ -2,7 +2,8 @@
  *
  * Collectives that GPUs carry out among themselves (gpu/meeting.h): each member's stream runs one of these kernels.
  * Nothing depends on other blocks of the same kernel being on the GPU at the same time: a block waits only for what the
- * blocks of the same number of other members send, and blocks begin in the order of their numbers.
+ * blocks of the same number of other members send, and blocks begin in the order of their numbers. Where members have
+ * different numbers of blocks, since more PEs share the GPU of one, the blocks of all are on their GPUs at the same time.
  */
 
 /* This kernel's exchange, as a thread sees it. */
@@ -326,7 +327,8 @@ static __device__ void store_numbers(struct shmemi_meeting_head *head, uint64_t 
 static __device__ void end_exchange(const struct shmemi_meet_run &run, const struct exchange &exchange)
 {
     struct shmemi_meeting_head *head = head_of(run);
-    __syncthreads();
+    __syncthreads(); /* nobody in this block waits any more */
+    LET_NEXT_BEGIN();
     if (threadIdx.x || (gridDim.x > 1 && atomicInc(&head->arrivals, gridDim.x - 1) != gridDim.x - 1))
         return;
     if (run.number)
@@ -339,6 +341,8 @@ template <typename Receiver> static __device__ void meet(const struct shmemi_mee
 {
     const bool sends = run.me - run.from < run.count;
     WAIT_FOR_STREAM();
+    if (!run.holds_next)
+        LET_NEXT_BEGIN();
     wait_for_earlier(run);
     const struct exchange exchange = begin_exchange(run);
     if (sends)
@@ -355,6 +359,7 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
     shmemi_kernel_copy_arrays(const struct shmemi_copy_arrays run)
 {
     WAIT_FOR_STREAM();
+    LET_NEXT_BEGIN();
     for (uint32_t i = 0; i < run.n; i++)
         copy_bytes(run.dest[i], run.source[i], run.nbytes, blockIdx.x * blockDim.x + threadIdx.x,
                    gridDim.x * blockDim.x);
@@ -366,6 +371,7 @@ extern "C" __global__ void __launch_bounds__(SHMEMI_MEETING_THREADS)
 {
     uint64_t before = 0, all = 0;
     WAIT_FOR_STREAM();
+    LET_NEXT_BEGIN();
     for (uint32_t i = 0; i < run.n; i++) {
         const uint64_t nbytes = ((const volatile uint64_t *)run.all_nbytes)[i];
         before += i < run.me ? nbytes : 0;

@@ -15,12 +15,16 @@
 #define ADD_SYSTEM_WIDE atomicAdd_system
 #endif
 
-/* At the beginning of a kernel whose launch overlaps with the end of the one before (shmemi_gpu_launch_early), so that
- * the same is true of the one after it. */
+/* A kernel whose launch overlaps with the end of the one before (shmemi_gpu_launch_early) begins with WAIT_FOR_STREAM.
+ * From LET_NEXT_BEGIN in all of its blocks on, the kernel behind it takes its room on the GPU, where it waits until this
+ * one has ended. So a kernel that waits for other PEs, or for other streams, lets it begin only when it waits no more:
+ * the kernels behind those of two PEs could fill the GPU, and what a third PE has to launch for them found no room. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WAIT_FOR_STREAM() asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory")
+#define WAIT_FOR_STREAM() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define LET_NEXT_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
 #else
 #define WAIT_FOR_STREAM() (void)0
+#define LET_NEXT_BEGIN() (void)0
 #endif
 
 /* An update, after everything that this thread knows to be done. */
@@ -38,11 +42,23 @@ static __device__ bool is_update(uint32_t step)
     return step == SHMEMI_STEP_SET || step == SHMEMI_STEP_ADD;
 }
 
+/* The number of the step behind the last wait. */
+static __device__ uint32_t end_of_waits(const struct shmemi_word_steps &steps)
+{
+    uint32_t end = steps.n;
+    while (end && is_update(steps.word[end - 1].step))
+        end--;
+    return end;
+}
+
 /* Runs as one thread. What comes behind it in the stream sees what was there before the waits ended. */
 extern "C" __global__ void shmemi_kernel_word_steps(const struct shmemi_word_steps steps)
 {
+    const uint32_t end = end_of_waits(steps);
     WAIT_FOR_STREAM();
     for (uint32_t i = 0; i < steps.n; i++) {
+        if (i == end)
+            LET_NEXT_BEGIN();
         const volatile uint64_t *word = (const volatile uint64_t *)steps.word[i].address;
         if (is_update(steps.word[i].step))
             update_by_step(steps.word[i].address, steps.word[i].value, steps.word[i].step);
@@ -55,6 +71,7 @@ extern "C" __global__ void shmemi_kernel_word_steps(const struct shmemi_word_ste
 extern "C" __global__ void shmemi_kernel_put_step(const struct shmemi_put_step put)
 {
     WAIT_FOR_STREAM();
+    LET_NEXT_BEGIN();
     copy_bytes(put.dest, put.source, put.nbytes, threadIdx.x, blockDim.x);
     __syncthreads();
     if (threadIdx.x == 0)

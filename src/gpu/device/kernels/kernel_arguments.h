@@ -140,6 +140,7 @@ struct shmemi_meet_run {
     uint32_t capacity; /* units of each member for which an area has room, in one set */
     uint32_t needs_signs; /* the members have not all to receive data from all */
     uint32_t releases;    /* who gets a sign sees what the stream has done before */
+    uint32_t holds_next;  /* the kernel behind this one takes no room on the GPU before this one has heard from all */
     uint32_t op, form;
 };
 

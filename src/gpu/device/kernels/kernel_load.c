@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "gpu/device/gpu_context.h"
-#include "gpu/meeting.h"
 
 #include <errno.h>
 
@@ -97,20 +96,11 @@ int shmemi_gpu_launch(struct shmemi_gpu_context *context, enum shmemi_kernel ker
     return rc ? rc : GPU_CALL(launch, function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
 }
 
-/* Blocks that have begun early occupy the GPU while the kernel before them waits for other PEs. If one of these uses
- * this GPU, too, there must be room for what it still has to do. */
-static bool may_begin_early(const struct shmemi_gpu_context *context, unsigned blocks)
-{
-    const bool is_narrow = blocks <= SHMEMI_MEETING_BLOCKS;
-    return context->streams.overlaps_launches &&
-           (is_narrow || shmemi_memory_sharers_of(shmemi_gpu.memory->type, context->device) < 2);
-}
-
 int shmemi_gpu_launch_early(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks,
                             unsigned threads, void *stream, void **arguments)
 {
     void *function;
-    if (!may_begin_early(context, blocks))
+    if (!context->streams.overlaps_launches)
         return shmemi_gpu_launch(context, kernel, blocks, threads, stream, arguments);
     int rc = shmemi_gpu_kernel(context, kernel, &function);
     return rc ? rc

@@ -32,9 +32,8 @@ bool shmemi_gpu_has_kernels(struct shmemi_gpu_context *context);
  * pointers to its arguments, as the driver wants them. */
 int shmemi_gpu_launch(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks, unsigned threads,
                       void *stream, void **arguments);
-/* Enqueue a kernel that begins with WAIT_FOR_STREAM: where the device can, its launch overlaps with the end of the
- * kernel before it, and its blocks come before those of other kernels that wait for room. Kernels of many blocks begin
- * after the one before them where several PEs share the GPU. */
+/* Enqueue a kernel that begins with WAIT_FOR_STREAM (stream.cuh): where the device can, its launch overlaps with the end
+ * of the kernel before it, and its blocks come before those of other kernels that wait for room. */
 int shmemi_gpu_launch_early(struct shmemi_gpu_context *context, enum shmemi_kernel kernel, unsigned blocks,
                             unsigned threads, void *stream, void **arguments);
 

@@ -65,8 +65,16 @@ static uint32_t piece_of(const struct shmemi_meeting *meeting)
     return halves ? SHMEMI_HALF_UNIT_BYTES : SHMEMI_UNIT_BYTES;
 }
 
+/* PEs that use this GPU: the kernels of all have to find room on it. */
+static unsigned sharers_of(const struct shmemi_gpu_context *context)
+{
+    const int sharers = shmemi_memory_sharers_of(shmemi_gpu.memory->type, context->device);
+    return sharers > 1 ? (unsigned)sharers : 1;
+}
+
 static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *run)
 {
+    const struct shmemi_gpu_context *here = meeting->area[meeting->me].object;
     const uint32_t piece = piece_of(meeting);
     *run = (struct shmemi_meet_run){
         .number = meeting->number,
@@ -84,6 +92,7 @@ static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *r
         .count = (uint32_t)meeting->count,
         .capacity = (uint32_t)shmemi_meeting_units(meeting->slot, meeting->n),
         .needs_signs = !all_hear_from_all(meeting),
+        .holds_next = sharers_of(here) > 1, /* whatever the program launches behind it */
         .op = meeting->combination.op,
         .form = meeting->combination.form,
     };
@@ -91,12 +100,18 @@ static void fill(const struct shmemi_meeting *meeting, struct shmemi_meet_run *r
         run->area[i] = meeting->area[i].address;
 }
 
+/* Each multiprocessor has room for a block, so the exchanges of all PEs, in a stream of each, run at the same time. */
+static unsigned most_blocks(const struct shmemi_gpu_context *context)
+{
+    const unsigned most = context->streams.multiprocessors / sharers_of(context);
+    return most < 1 ? 1 : most < SHMEMI_MEETING_BLOCKS ? most : SHMEMI_MEETING_BLOCKS;
+}
+
 /* Threads of a block, in whole warps: one for each piece, and at least one for each member. What several members are
  * sent is spread over many blocks, since each processor of the GPU sends only so much at a time. */
-static unsigned threads_for(const struct shmemi_meet_run *run)
+static unsigned threads_for(const struct shmemi_meet_run *run, unsigned blocks)
 {
-    const size_t most =
-        run->n < SHMEMI_MEET_SPREAD ? run->units : (run->units + SHMEMI_MEETING_BLOCKS - 1) / SHMEMI_MEETING_BLOCKS;
+    const size_t most = run->n < SHMEMI_MEET_SPREAD ? run->units : (run->units + blocks - 1) / blocks;
     const size_t least = run->units < SHMEMI_MEET_SPREAD_THREADS ? run->units : SHMEMI_MEET_SPREAD_THREADS;
     const size_t threads = ((most > least ? most : least) + 31) / 32 * 32;
     return threads < 32 ? 32 : threads < SHMEMI_MEETING_THREADS ? (unsigned)threads : SHMEMI_MEETING_THREADS;
@@ -104,9 +119,9 @@ static unsigned threads_for(const struct shmemi_meet_run *run)
 
 static int launch(const struct shmemi_stream *stream, enum shmemi_kernel kernel, struct shmemi_meet_run *run)
 {
-    const unsigned threads = threads_for(run);
+    const unsigned most = most_blocks(stream->object), threads = threads_for(run, most);
     const size_t full = (run->units + threads - 1) / threads;
-    const unsigned blocks = full < 1 ? 1 : full < SHMEMI_MEETING_BLOCKS ? (unsigned)full : SHMEMI_MEETING_BLOCKS;
+    const unsigned blocks = full < 1 ? 1 : full < most ? (unsigned)full : most;
     void *arguments[] = {run};
     return shmemi_gpu_launch_early(stream->object, kernel, blocks, threads, stream->handle, arguments);
 }
@@ -121,30 +136,33 @@ static int exchange(const struct shmemi_stream *stream, const struct shmemi_meet
 }
 
 /* Without data. */
-static int wait_for_all(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting, uint64_t after,
-                        uint64_t number, bool releases)
+static void fill_wait(const struct shmemi_meeting *meeting, uint64_t after, uint64_t number,
+                      struct shmemi_meet_run *run)
 {
     struct shmemi_meeting wait = *meeting;
-    struct shmemi_meet_run run;
     wait.nbytes = 0;
     wait.count = 0;
     wait.after = after;
     wait.number = number;
-    fill(&wait, &run);
-    run.releases = releases;
-    return launch(stream, kernel_of(&wait), &run);
+    fill(&wait, run);
 }
 
-/* Before the work that is done between two meetings. */
+/* Before the work that is done between two meetings, whose blocks may fill the GPU. */
 static int meet_before(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
-    return wait_for_all(stream, meeting, meeting->after, 0, false);
+    struct shmemi_meet_run run;
+    fill_wait(meeting, meeting->after, 0, &run);
+    run.holds_next = true;
+    return launch(stream, SHMEMI_KERNEL_meet, &run);
 }
 
 /* After it: all that was to come to this member is there. */
 static int meet_after(const struct shmemi_stream *stream, const struct shmemi_meeting *meeting)
 {
-    return wait_for_all(stream, meeting, 0, meeting->number, true);
+    struct shmemi_meet_run run;
+    fill_wait(meeting, 0, meeting->number, &run);
+    run.releases = true;
+    return launch(stream, SHMEMI_KERNEL_meet, &run);
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -176,6 +194,7 @@ static int exchange_sizes(const struct shmemi_stream *stream, const struct shmem
     run.dest = meeting->area[meeting->me].address + offsetof(struct shmemi_meeting_head, nbytes);
     run.source = 0;
     run.value = meeting->nbytes;
+    run.holds_next = true; /* the kernel behind it may fill the GPU */
     return launch(stream, SHMEMI_KERNEL_meet, &run);
 }
 

@@ -24,6 +24,7 @@ static void look_up_abilities(struct shmemi_gpu_context *context)
     shmemi_gpu.device_abilities(context->handle, &abilities);
     context->streams.has_word_operations = abilities.has_word_operations;
     context->streams.has_host_atomics = abilities.has_host_atomics;
+    context->streams.multiprocessors = abilities.multiprocessors;
     if (shmemi_gpu.priority_range(&least, &highest))
         return;
     context->streams.highest_priority = highest;
