@@ -23,7 +23,7 @@ moved_tree() {
     exec 8>&-
     unset MAPSHMEM_INCLUDEDIR MAPSHMEM_LIBDIR MAPSHMEM_MODULEDIR MAPSHMEM_CC MAPSHMEM_CXX MAPSHMEM_FC
     PATH=$tree/bin:$PATH
-    lib=$(cd "$tree" && find . -name 'libmapshmem.so.0' -printf '%h\n' | sed 's,^\./,,')
+    lib=$(cd "$tree" && find . -name 'libmapshmem.so.0' ! -path '*/nvshmem/*' -printf '%h\n' | sed 's,^\./,,')
     lib=$tree/$lib
 }
 

@@ -35,15 +35,15 @@ SHMEMI_DEVICE_TEMPLATE void exchange(const GROUP &group, const shmemx_device_tea
                                      const char *source, word stride, word nbytes)
 {
     const member_data all = {source, stride, nbytes, 0};
-    char *volatile to = dest;
-    volatile word at = 0;
+    char *to = dest;
+    word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {
         const word piece = piece_of<char>(team), left = all.nbytes - at, n = left < piece ? left : piece;
         exchange_piece(group, team, to + at, all.nbytes,
                        member_data{all.source + at, all.stride, n, static_cast<word>(team.n_pes - 1) * all.stride + n});
-        at = at + n;
+        at += n;
     }
 }
 

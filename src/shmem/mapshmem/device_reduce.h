@@ -66,8 +66,8 @@ SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_
                                    unsigned long stride, unsigned long nelems)
 {
     const member_data all = {reinterpret_cast<const char *>(source), stride * sizeof(T), nelems * sizeof(T), 0};
-    T *volatile to = dest;
-    volatile word at = 0;
+    T *to = dest;
+    word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {
@@ -75,7 +75,7 @@ SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_
         reduce_piece<OP>(
             group, team, to + at / sizeof(T),
             member_data{all.source + at, all.stride, n, static_cast<word>(team.n_pes - 1) * all.stride + n});
-        at = at + n;
+        at += n;
     }
 }
 
@@ -115,15 +115,15 @@ SHMEMI_DEVICE_TEMPLATE void reduce_directly(const GROUP &group, const shmemx_dev
         return;
     }
     const member_data all = {reinterpret_cast<const char *>(source), 0, nelems * sizeof(T), 0};
-    T *volatile to = dest;
-    volatile word at = 0;
+    T *to = dest;
+    word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {
         const word left = all.nbytes - at, share = slice_of<T>(team, left);
         const word whole = share * static_cast<unsigned>(team.n_pes), here = left < whole ? left : whole;
         reduce_slices<OP>(group, team, view, to + at / sizeof(T), member_data{all.source + at, share, share, here});
-        at = at + here;
+        at += here;
     }
 }
 

@@ -79,11 +79,10 @@ SHMEMI_DEVICE_TEMPLATE void sync(const GROUP &group, const shmemx_device_team_t 
 }
 
 /* Data of a collective operation that every member sends to every other: member m gets nbytes from source + m * stride on,
- * less what would be behind source + total. It is in memory: registers are for the transfer that is under way, so that kernels
- * with blocks of 1024 threads can call. */
+ * less what would be behind source + total. */
 struct member_data {
-    const char *volatile source;
-    volatile word stride, nbytes, total;
+    const char *source;
+    word stride, nbytes, total;
     SHMEMI_DEVICE_MEMBER word bytes_for(int member) const
     {
         const word begin = static_cast<word>(member) * stride;
