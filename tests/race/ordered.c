@@ -3,21 +3,19 @@
  * Programs without a race; the argument chooses one. Each would have one without the order that its name says. races.test
  * runs them with 3 PEs.
  */
-#include <shmem.h>
+#include "choose.h"
+
 #include <shmemx.h>
 
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ROUNDS = 50, N = 64 };
 
 static int x, y, words[N];
 static long lock;
 static uint64_t signal_word, ack;
-static int me, n_pes, right, left;
 static volatile int sink;
 
 static void barrier(void)
@@ -384,14 +382,7 @@ static void waits(void)
         sink = words[i];
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} programs[] = {
-#define PROGRAM(NAME)                                                                                                  \
-    {                                                                                                                  \
-#NAME, NAME                                                                                                    \
-    }
+static const struct program programs[] = {
     PROGRAM(barrier),
     PROGRAM(quiet_and_sync),
     PROGRAM(fence_and_flag),
@@ -418,25 +409,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    int provided, status = 1;
-    const size_t n = sizeof programs / sizeof programs[0];
-    if (argc < 2) {
-        for (size_t i = 0; i < n; i++)
-            puts(programs[i].name);
-        return 0;
-    }
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided))
-        return 1;
-    me = shmem_my_pe();
-    n_pes = shmem_n_pes();
-    right = (me + 1) % n_pes;
-    left = (me + n_pes - 1) % n_pes;
-    shmem_barrier_all();
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(programs[i].name, argv[1])) {
-            programs[i].run();
-            status = 0;
-        }
-    shmem_finalize();
-    return status;
+    return run_chosen(argc, argv, programs, sizeof programs / sizeof programs[0]);
 }

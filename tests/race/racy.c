@@ -3,19 +3,17 @@
  * Programs with one race each; the argument chooses one. The two accesses stand in lines that end with the program's
  * name. races.test runs them with 3 PEs and compares what is reported with these lines.
  */
-#include <shmem.h>
+#include "choose.h"
+
 #include <shmemx.h>
 
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int x, y, words[64];
 static long lock;
 static uint64_t signal_word, other_signal;
-static int me, n_pes;
 static volatile int sink;
 
 /* Puts while the owner reads, without any order. */
@@ -286,14 +284,7 @@ static void copied(void)
         memcpy(&words[40], &words[4], (size_t)n_pes * 8); // copied
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} programs[] = {
-#define PROGRAM(NAME)                                                                                                  \
-    {                                                                                                                  \
-#NAME, NAME                                                                                                    \
-    }
+static const struct program programs[] = {
     PROGRAM(put_load),
     PROGRAM(fence_only),
     PROGRAM(sync_without_quiet),
@@ -321,23 +312,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    int provided, status = 1;
-    const size_t n = sizeof programs / sizeof programs[0];
-    if (argc < 2) {
-        for (size_t i = 0; i < n; i++)
-            puts(programs[i].name);
-        return 0;
-    }
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided))
-        return 1;
-    me = shmem_my_pe();
-    n_pes = shmem_n_pes();
-    shmem_barrier_all();
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(programs[i].name, argv[1])) {
-            programs[i].run();
-            status = 0;
-        }
-    shmem_finalize();
-    return status;
+    (void)right, (void)left;
+    return run_chosen(argc, argv, programs, sizeof programs / sizeof programs[0]);
 }

@@ -160,6 +160,7 @@ SHMEMI_DEVICE void write_entry(shmemi_device_entry *entry, const request &r)
     store_plain<quad>(at + 32, quad{r.local, r.nbytes});
     store_plain<quad>(at + 48, quad{r.value, r.extra});
 }
+
 SHMEMI_DEVICE void send(const shmemi_device_ring *ring, word ticket, const request &r)
 {
     shmemi_device_entry *entry = entry_of(ring, ticket);
