@@ -318,6 +318,8 @@ static void check_that_holds_matter(void)
 
 int main(void)
 {
+    static const struct shmemi_memory memory = {.type = SHMEMI_MEMTYPE_CUDA};
+    shmemi_gpu.memory = &memory;
     shmemi_settings.stream_blocks = 512; /* the default */
     check_that_holds_matter();
     for (n_members = 2; n_members <= MEMBERS; n_members++) {
