@@ -39,7 +39,9 @@ class Call(NamedTuple):
 _WORDS = ("int32", "int64", "uint32", "uint64")
 _AMO_WORDS = ("int32", "int64")
 _UNITS = ("int8", "int16", "int32", "int64")
-_NUMBERS = ("int32", "int64", "float32", "float64")
+_REALS = ("float32", "float64")
+_NUMBERS = _AMO_WORDS + _REALS  # whether a word has a sign makes no difference to sums and products
+_ORDERED = _WORDS + _REALS  # but to what is less
 
 
 def _transfers() -> List[Call]:
@@ -94,9 +96,14 @@ def _collectives() -> List[Call]:
     calls = [Call(name, ("team",), "", f"shmemx_device_{name}(group, team)") for name in ("barrier", "sync")]
     calls.append(Call("broadcast", ("team", "dest", "source", "nbytes", "root"), "",
                       "shmemx_device_broadcast(group, team, at<char>(dest), at<char>(source), nbytes, root)"))
-    for name in ("sum_reduce", "min_reduce", "max_reduce"):
+    for name in ("fcollect", "alltoall"):
+        calls.append(Call(name, ("team", "dest", "source", "nbytes"), "",
+                          f"shmemx_device_{name}(group, team, at<char>(dest), at<char>(source), nbytes)"))
+    for operation, types in (("sum", _NUMBERS), ("prod", _NUMBERS), ("min", _ORDERED), ("max", _ORDERED), ("and", _AMO_WORDS),
+                             ("or", _AMO_WORDS), ("xor", _AMO_WORDS)):
+        name = operation + "_reduce"
         calls.append(Call(name, ("team", "dest", "source", "nelems"), "",
-                          f"shmemx_device_{name}(group, team, at<T>(dest), at<T>(source), nelems)", _NUMBERS))
+                          f"shmemx_device_{name}(group, team, at<T>(dest), at<T>(source), nelems)", types))
     return calls
 
 
