@@ -14,10 +14,10 @@
 
 Memory is named by its address in this PE's array: pointers, which are the tensors that were mapped. Sizes are in bytes; view
 and team are addresses of views (`Mapped.device_view`, `Team.device_view`), as integers. All arguments are scalars. p, g,
-atomic operations, tests and waits take the type of the elements that the pointer points to; value and result have it,
-too. Atomic operations are made once for a program, and wait_until by it as a whole: no thread goes on before. A kernel
-with calls that have a result has 1 KiB of shared memory less for tiles. A program
-that waits for another one's needs all that it waits for to run at the same time: see doc/kernels.md.
+atomic operations, tests, waits and reductions take the type of the elements that the pointer points to; value and result
+have it, too. Atomic operations are made once for a program, and wait_until by it as a whole: no thread goes on before. A
+kernel with calls that have a result has 1 KiB of shared memory less for tiles. A program that waits for another one's needs
+all that it waits for to run at the same time: see doc/kernels.md.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ _WORDS = ("int32", "int64", "uint32", "uint64")
 _AMO_WORDS = ("int32", "int64")
 _UNITS = ("int8", "int16", "int32", "int64")
 _REALS = ("float32", "float64")
-_NUMBERS = _AMO_WORDS + _REALS  # whether a word has a sign makes no difference to sums and products
-_ORDERED = _WORDS + _REALS  # but to what is less
+_NUMBERS = _AMO_WORDS + _REALS  # sums and products of words have the same bits with and without a sign
+_ORDERED = _WORDS + _REALS  # which of two words is less depends on the sign
 
 
 def _transfers() -> List[Call]:
