@@ -40,8 +40,9 @@
  * the heap) it hands to a thread of the library, the agent, which uses the ordinary routes. Up to 16 KiB are copied aside, so
  * that a put returns at once; more is copied by the agent, which takes until the put is complete. An operation with a
  * result, and a get, wait for the agent. What is larger and in shared or local memory, which the agent does not see, is
- * copied aside in parts. A kernel must call quiet before it ends if it has put anything to such a PE: otherwise that may
- * still be under way when the kernel is over. A kernel uses views of objects of its own GPU, and the heap.
+ * copied aside in parts. What a kernel has put to such a PE may still be under way when the kernel is over, unless it has
+ * called quiet before. Then shmem_quiet and shmem_barrier_all complete it, and behind the kernel in its CUDA stream the
+ * quiet and the barriers of the stream, outside of graphs. A kernel uses views of objects of its own GPU, and the heap.
  *
  * Scope and order are release and acquire for the whole system; nothing is ordered more strongly.
  *
