@@ -32,6 +32,7 @@ enum {
 struct entering {
     const struct shmemi_ticket *ticket;
     int fd;
+    uint16_t port;   /* of the server, if it is who listens there */
     uint64_t end;    /* of the wait for an answer */
     bool is_refused; /* the server has said why, which is logged */
 };
@@ -74,12 +75,11 @@ static int prove(const struct entering *try)
         rc = receive_in_time(try, &challenge, sizeof challenge);
     if (rc)
         return rc;
-    struct shmemi_proven proven = {.nonce = {greeting.nonce, challenge.nonce}};
-    const struct shmemi_key expected = shmemi_rendezvous_proof(&ticket->key, &proven);
+    const struct shmemi_key nonce[] = {greeting.nonce, challenge.nonce};
+    const struct shmemi_key expected = shmemi_rendezvous_proof(&ticket->key, nonce, try->port, NULL);
     if (!shmemi_key_equals(&challenge.proof, &expected))
         return -EACCES;
-    proven = (struct shmemi_proven){{greeting.nonce, challenge.nonce}, 1, entry.pe, entry.n_pes, entry.is_host};
-    entry.proof = shmemi_rendezvous_proof(&ticket->key, &proven);
+    entry.proof = shmemi_rendezvous_proof(&ticket->key, nonce, try->port, &entry);
     return send_little(try, &entry, sizeof entry);
 }
 
@@ -121,6 +121,7 @@ static int try_venue(struct entering *try, const struct shmemi_venue *venue, int
     if (fd < 0)
         return fd;
     try->fd = fd;
+    try->port = shmemi_venue_port_of(venue);
     try->end = shmemi_clock() + (uint64_t)within_init(answer_ms) * 1000000;
     int rc = prove(try);
     if (!rc)

@@ -15,9 +15,20 @@
 
 enum { FAREWELL_SECONDS = 5 };
 
-struct shmemi_key shmemi_rendezvous_proof(const struct shmemi_key *key, const struct shmemi_proven *proven)
+struct shmemi_key shmemi_rendezvous_proof(const struct shmemi_key *key, const struct shmemi_key nonce[2], uint16_t port,
+                                          const struct shmemi_entry *entry)
 {
-    return shmemi_keyed_hash(key, proven, sizeof *proven);
+    struct {
+        struct shmemi_key nonce[2];
+        uint32_t port, is_entry, pe, n_pes, is_host;
+        uint32_t padding; /* 0, as all of it is hashed */
+    } proven = {.nonce = {nonce[0], nonce[1]}, .port = port, .is_entry = entry != NULL};
+    if (entry) {
+        proven.pe = entry->pe;
+        proven.n_pes = entry->n_pes;
+        proven.is_host = entry->is_host;
+    }
+    return shmemi_keyed_hash(key, &proven, sizeof proven);
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
@@ -87,9 +98,8 @@ static int challenge(const struct shmemi_rendezvous_server *server, struct shmem
     visitor->nonce[0] = greeting->nonce;
     if (getrandom(&visitor->nonce[1], sizeof visitor->nonce[1], 0) != (ssize_t)sizeof visitor->nonce[1])
         return -EIO;
-    const struct shmemi_proven proven = {.nonce = {visitor->nonce[0], visitor->nonce[1]}};
     answer.nonce = visitor->nonce[1];
-    answer.proof = shmemi_rendezvous_proof(&server->key, &proven);
+    answer.proof = shmemi_rendezvous_proof(&server->key, visitor->nonce, shmemi_venue_port(visitor->fd), NULL);
     visitor->stage = SHMEMI_VISITOR_CHALLENGED;
     /* So little always fits into a connection on which nothing was sent before. */
     return send(visitor->fd, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof answer ? 0 : -EIO;
@@ -98,9 +108,8 @@ static int challenge(const struct shmemi_rendezvous_server *server, struct shmem
 static bool is_proven(const struct shmemi_rendezvous_server *server, const struct shmemi_visitor *visitor)
 {
     const struct shmemi_entry *entry = &visitor->head.entry;
-    const struct shmemi_proven proven = {
-        {visitor->nonce[0], visitor->nonce[1]}, 1, entry->pe, entry->n_pes, entry->is_host};
-    const struct shmemi_key proof = shmemi_rendezvous_proof(&server->key, &proven);
+    const struct shmemi_key proof =
+        shmemi_rendezvous_proof(&server->key, visitor->nonce, shmemi_venue_port(visitor->fd), entry);
     return shmemi_key_equals(&proof, &entry->proof) && entry->n_pes > 0 && entry->n_pes <= INT_MAX &&
            entry->pe < entry->n_pes;
 }

@@ -2,7 +2,8 @@
  *
  * What goes over a connection to the place where PEs meet. First both ends prove that they know the key, without sending
  * it: who connects sends a greeting, the server answers with a challenge, which has its own proof, and is answered by an
- * entry. Each proof is a keyed hash that the nonces of both go into, so none is worth anything on another connection.
+ * entry. Each proof is a keyed hash that the nonces of both go into, so none is worth anything on another connection; and
+ * the port of the server, so who listens at another one cannot pass them on.
  * Then frames follow in both directions: a head, and so many bytes.
  */
 #ifndef SHMEMI_RENDEZVOUS_WIRE_H
@@ -29,13 +30,6 @@ struct shmemi_entry {
     uint32_t pe, n_pes;
     uint32_t is_host; /* the server is a thread of this process */
     uint32_t padding;
-};
-
-/* What a proof is a hash of: of a challenge, in which all numbers are 0, or of an entry. */
-struct shmemi_proven {
-    struct shmemi_key nonce[2]; /* of the greeting, of the challenge */
-    uint32_t is_entry;
-    uint32_t pe, n_pes, is_host;
 };
 
 /* The kinds of frames. */
