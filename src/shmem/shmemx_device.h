@@ -105,12 +105,12 @@ int shmemx_device_sharers(void);
 int shmemx_device_spare_blocks(void);
 
 /* shmemx_device_max_blocks(kernel, threads_per_block, shared_bytes), in files that nvcc compiles: the most blocks of a
- * kernel that the present device holds at a time beside as many of each other PE that uses it, less those that
+ * kernel that the present device holds at a time beside as many of each other PE that uses it, and beside those that
  * shmemx_device_spare_blocks tells. A kernel whose blocks wait for other blocks, or other PEs, has no more: those that have not started would be waited for for ever. shared_bytes is
  * the dynamic shared memory of a block. The result is 0 if not even one block of each PE fits, and -EINVAL, which is
  * logged, when CUDA refuses the question. As host C++: how many blocks threads of the CPU can reasonably play. Programs that have a
- * CUfunction ask cuOccupancyMaxActiveBlocksPerMultiprocessor, times the number of multiprocessors, divided by
- * shmemx_device_sharers(), less shmemx_device_spare_blocks(). */
+ * CUfunction ask cuOccupancyMaxActiveBlocksPerMultiprocessor, times the number of multiprocessors, less
+ * shmemx_device_spare_blocks(), divided by shmemx_device_sharers(). */
 
 #ifdef __cplusplus
 }
