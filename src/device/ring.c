@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct shmemi_device_entry) == 64, "an entry is a cache line");
+_Static_assert(sizeof(struct shmemi_device_entry) == 64, "kernels have entries of 64 bytes");
 
 static pthread_t thread;
 static atomic_bool runs;
