@@ -64,11 +64,10 @@ void shmemi_rendezvous_tell_end(const struct shmemi_end_of_job *end)
     }
 }
 
-/* The lowest PE that is left says why. */
 static _Noreturn void end_process(const struct shmemi_end_of_job *end)
 {
     const bool is_status = end->reason == SHMEMI_END_STATUS;
-    if (client.pe != end->pe && client.pe == (end->pe == 0) && !(is_status && !end->value))
+    if (client.pe == end->teller && !(is_status && !end->value))
         shmemi_rendezvous_tell_end(end);
     _exit(is_status ? end->value : EXIT_FAILURE);
 }

@@ -68,7 +68,8 @@ enum {
 struct shmemi_end_of_job {
     uint32_t reason;
     int32_t pe, value;
-    int32_t other; /* SHMEMI_END_N_PES: what the others say */
+    int32_t other;  /* SHMEMI_END_N_PES: what the others say */
+    int32_t teller; /* the PE that logs it; -1: none of those that are there */
 };
 
 #endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the server of a rendezvous answers to members who know the key and do what no PE should: each of them is told at once
+ * why the job ends, and which of them says so. The server is a thread, as in a PE; the members are connections of the test.
+ */
+#include "bootstrap/rendezvous/rendezvous_client.h"
+
+#include "base/log.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PES = 3, PATIENCE_SECONDS = 20 };
+
+static struct shmemi_ticket ticket;
+static int members[PES]; /* -1: has not come */
+
+/* A server of a new job. */
+static void serve(void)
+{
+    static unsigned number;
+    ticket = (struct shmemi_ticket){.n_pes = PES, .n_venues = 1};
+    ticket.venues[0] = shmemi_venue_named((uint64_t)getpid(), number++);
+    CHECK(!shmemi_key_make(&ticket.key));
+    CHECK(!shmemi_rendezvous_serve(shmemi_venue_listen(&ticket.venues[0]), &ticket.key));
+    for (int pe = 0; pe < PES; pe++)
+        members[pe] = -1;
+}
+
+static int enter_as(int pe, int n_pes)
+{
+    const struct timeval limit = {PATIENCE_SECONDS, 0};
+    ticket.pe = pe;
+    ticket.n_pes = n_pes;
+    int fd = shmemi_rendezvous_enter(&ticket);
+    if (fd >= 0)
+        CHECK(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit));
+    return fd;
+}
+
+static void enter(int first, int last)
+{
+    for (int pe = first; pe <= last; pe++) {
+        members[pe] = enter_as(pe, PES);
+        CHECK(members[pe] >= 0);
+    }
+}
+
+static void say(int pe, uint32_t kind)
+{
+    const struct shmemi_frame frame = {kind, 0};
+    CHECK(send(members[pe], &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+}
+
+static void hear(int pe, void *bytes, size_t size)
+{
+    CHECK(recv(members[pe], bytes, size, MSG_WAITALL) == (ssize_t)size);
+}
+
+static void hear_gathered(int pe)
+{
+    struct shmemi_frame frame;
+    unsigned char nothing[sizeof(struct shmemi_gathered_head) + PES * sizeof(uint32_t)];
+    hear(pe, &frame, sizeof frame);
+    CHECK(frame.kind == SHMEMI_FRAME_GATHERED && frame.size == sizeof nothing);
+    hear(pe, nothing, sizeof nothing);
+}
+
+/* Every member that is there hears this end, and then nothing more. */
+static void expect_end(uint32_t reason, int of, int teller)
+{
+    struct shmemi_frame frame;
+    struct shmemi_end_of_job end;
+    char more;
+    for (int pe = 0; pe < PES; pe++) {
+        if (members[pe] < 0)
+            continue;
+        hear(pe, &frame, sizeof frame);
+        CHECK(frame.kind == SHMEMI_FRAME_END && frame.size == sizeof end);
+        hear(pe, &end, sizeof end);
+        CHECK(end.reason == reason && end.pe == of && end.teller == teller);
+        CHECK(recv(members[pe], &more, 1, 0) == 0);
+        close(members[pe]);
+    }
+}
+
+static void check_right_job(void)
+{
+    struct shmemi_frame frame;
+    serve();
+    enter(0, 2);
+    for (int round = 0; round < 2; round++) {
+        for (int pe = 0; pe < PES; pe++)
+            say(pe, SHMEMI_FRAME_GATHER);
+        for (int pe = 0; pe < PES; pe++)
+            hear_gathered(pe);
+    }
+    for (int pe = 0; pe < PES; pe++)
+        say(pe, SHMEMI_FRAME_LEAVE);
+    for (int pe = 0; pe < PES; pe++) {
+        hear(pe, &frame, sizeof frame);
+        CHECK(frame.kind == SHMEMI_FRAME_BYE && !frame.size);
+        close(members[pe]);
+    }
+}
+
+/* ---- Who says why ------------------------------------------------------------------------------------------------ */
+
+static void check_lost(void)
+{
+    serve();
+    enter(1, 2); /* PE 0, which would say it, has not come */
+    close(members[2]);
+    members[2] = -1;
+    expect_end(SHMEMI_END_LOST, 2, 1);
+}
+
+static void check_status(void)
+{
+    const struct {
+        struct shmemi_frame frame;
+        struct shmemi_end_of_job end;
+    } message = {{SHMEMI_FRAME_END, sizeof message.end},
+                 {.reason = SHMEMI_END_TWICE, .pe = 1, .value = 3, .teller = 0}};
+    serve();
+    enter(0, 2);
+    CHECK(send(members[0], &message, sizeof message, MSG_NOSIGNAL) == sizeof message);
+    expect_end(SHMEMI_END_STATUS, 0, 1);
+}
+
+static void check_wrong_numbers(void)
+{
+    serve();
+    enter(1, 1);
+    CHECK(enter_as(1, PES) == -EINVAL);
+    expect_end(SHMEMI_END_TWICE, 1, 1);
+    serve();
+    enter(1, 2);
+    CHECK(enter_as(0, PES + 1) == -EINVAL);
+    expect_end(SHMEMI_END_N_PES, 0, 1);
+}
+
+int main(void)
+{
+    shmemi_log_hold(true); /* what the entries say that are refused */
+    check_right_job();
+    check_lost();
+    check_status();
+    check_wrong_numbers();
+    return 0;
+}
