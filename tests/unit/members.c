@@ -59,6 +59,17 @@ static void hear(int pe, void *bytes, size_t size)
     CHECK(recv(members[pe], bytes, size, MSG_WAITALL) == (ssize_t)size);
 }
 
+/* The server has heard what was said before: a question behind it is answered. */
+static void settle(int pe)
+{
+    struct shmemi_frame frame;
+    unsigned char present[PES];
+    say(pe, SHMEMI_FRAME_ASK);
+    hear(pe, &frame, sizeof frame);
+    CHECK(frame.kind == SHMEMI_FRAME_PRESENT && frame.size == PES);
+    hear(pe, present, sizeof present);
+}
+
 static void hear_gathered(int pe)
 {
     struct shmemi_frame frame;
@@ -142,6 +153,55 @@ static void check_wrong_numbers(void)
     expect_end(SHMEMI_END_N_PES, 0, 1);
 }
 
+/* ---- Leaving too early ------------------------------------------------------------------------------------------- */
+
+static void check_leaving_in_a_round(int leaver)
+{
+    serve();
+    enter(0, 2);
+    say(1, SHMEMI_FRAME_GATHER);
+    settle(1);
+    say(leaver, SHMEMI_FRAME_LEAVE);
+    expect_end(SHMEMI_END_LEFT, leaver, 0);
+}
+
+static void check_round_after_leaving(void)
+{
+    serve();
+    enter(0, 2);
+    say(2, SHMEMI_FRAME_LEAVE);
+    settle(2);
+    say(0, SHMEMI_FRAME_GATHER);
+    expect_end(SHMEMI_END_LEFT, 2, 0);
+}
+
+static void check_leaving_before_all_have_come(void)
+{
+    serve();
+    enter(0, 1);
+    say(0, SHMEMI_FRAME_LEAVE);
+    expect_end(SHMEMI_END_LEFT, 0, 0);
+}
+
+/* Who has left takes part in nothing: the others finish without him. */
+static void check_returning(void)
+{
+    struct shmemi_frame frame;
+    serve();
+    enter(0, 2);
+    say(1, SHMEMI_FRAME_LEAVE);
+    say(1, SHMEMI_FRAME_GATHER);
+    CHECK(recv(members[1], &frame, sizeof frame, 0) <= 0);
+    close(members[1]);
+    say(0, SHMEMI_FRAME_LEAVE);
+    say(2, SHMEMI_FRAME_LEAVE);
+    for (int pe = 0; pe < PES; pe += 2) {
+        hear(pe, &frame, sizeof frame);
+        CHECK(frame.kind == SHMEMI_FRAME_BYE);
+        close(members[pe]);
+    }
+}
+
 int main(void)
 {
     shmemi_log_hold(true); /* what the entries say that are refused */
@@ -149,5 +209,10 @@ int main(void)
     check_lost();
     check_status();
     check_wrong_numbers();
+    check_leaving_in_a_round(2);
+    check_leaving_in_a_round(1); /* who has contributed himself */
+    check_round_after_leaving();
+    check_leaving_before_all_have_come();
+    check_returning();
     return 0;
 }

@@ -59,6 +59,9 @@ void shmemi_rendezvous_tell_end(const struct shmemi_end_of_job *end)
                      "PEs end",
                      end->pe, end->value, end->other);
         break;
+    case SHMEMI_END_LEFT:
+        shmemi_error("PE %d has left the job before all PEs had started, so all PEs end", end->pe);
+        break;
     default:
         shmemi_error("the place where the PEs meet has no memory left, so all PEs end");
     }

@@ -136,7 +136,7 @@ static uint32_t objection_to(struct shmemi_rendezvous_server *server, const stru
         return SHMEMI_END_NO_MEMORY;
     if ((int)entry->n_pes != server->n_pes)
         return SHMEMI_END_N_PES;
-    return server->members[entry->pe] ? SHMEMI_END_TWICE : 0;
+    return server->members[entry->pe] || server->n_members == server->n_pes ? SHMEMI_END_TWICE : 0;
 }
 
 /* One process of the job that was started wrongly makes the job impossible: all learn it at once. */
@@ -215,10 +215,20 @@ static void finish_round(struct shmemi_rendezvous_server *server)
     shmemi_parcel_drop(parcel);
 }
 
+/* Others start, and would wait for a PE that has left. */
+static int end_without(struct shmemi_rendezvous_server *server, int pe)
+{
+    const struct shmemi_end_of_job end = {.reason = SHMEMI_END_LEFT, .pe = pe};
+    end_job(server, end);
+    return 0;
+}
+
 static int take_contribution(struct shmemi_rendezvous_server *server, struct shmemi_visitor *member)
 {
-    if (member->has_contributed)
+    if (member->has_contributed || member->has_left)
         return -EPROTO;
+    if (server->n_left)
+        return end_without(server, server->last_left);
     member->has_contributed = true;
     member->contribution = member->body;
     member->contribution_size = member->head.frame.size;
@@ -247,7 +257,10 @@ static int take_leave(struct shmemi_rendezvous_server *server, struct shmemi_vis
 {
     if (member->has_left)
         return -EPROTO;
+    if (server->n_members < server->n_pes || server->n_contributions)
+        return end_without(server, member->pe);
     member->has_left = true;
+    server->last_left = member->pe;
     if (++server->n_left == server->n_pes && !server->end)
         say_farewell(server, shmemi_parcel_frame(SHMEMI_FRAME_BYE, 0));
     return 0;
