@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -202,13 +203,46 @@ static void check_returning(void)
     }
 }
 
+/* ---- Where nobody is let in -------------------------------------------------------------------------------------- */
+
+static struct shmemi_venue unreachable(void)
+{
+    static const unsigned char broadcast[] = {255, 255, 255, 255};
+    return shmemi_venue_at(AF_INET, broadcast, 1);
+}
+
+/* An entry that is given up says this of this place, of several. */
+static void expect_refusal(int rc, int place, const char *fault)
+{
+    char venue[128];
+    CHECK(shmemi_rendezvous_enter(&ticket) == rc);
+    shmemi_venue_text(&ticket.venues[place], venue, sizeof venue);
+    const char *line = shmemi_log_take_error();
+    CHECK(strstr(line, venue) && strstr(line, fault));
+}
+
+/* No place is reached, or nobody listens, or somebody else does: in this order an error says more. */
+static void check_several_places(void)
+{
+    ticket = (struct shmemi_ticket){.n_pes = PES, .n_venues = 3};
+    for (unsigned i = 0; i < 3; i++)
+        ticket.venues[i] = i == 1 ? shmemi_venue_named((uint64_t)getpid(), 100) : unreachable();
+    expect_refusal(-ECONNREFUSED, 1, strerror(ECONNREFUSED));
+    ticket.venues[0] = shmemi_venue_named((uint64_t)getpid(), 101);
+    const struct shmemi_key other = {{1, 2}};
+    CHECK(!shmemi_rendezvous_serve(shmemi_venue_listen(&ticket.venues[0]), &other));
+    expect_refusal(-EACCES, 0, "does not know the key");
+}
+
 int main(void)
 {
+    alarm(3 * PATIENCE_SECONDS);
     shmemi_log_hold(true); /* what the entries say that are refused */
     check_right_job();
     check_lost();
     check_status();
     check_wrong_numbers();
+    check_several_places();
     check_leaving_in_a_round(2);
     check_leaving_in_a_round(1); /* who has contributed himself */
     check_round_after_leaving();
