@@ -177,6 +177,7 @@ static void check_server(const struct shmemi_rendezvous_server *server)
 {
     ALWAYS(server->n_members <= meeting.n_right && server->n_contributions <= server->n_members);
     ALWAYS(server->n_left <= server->n_members);
+    ALWAYS(!server->n_left || !server->n_contributions);
     ALWAYS(meeting.n_right || (!server->n_pes && !server->end && server->listener >= 0));
     int n_members = 0;
     for (int i = 0; i < server->n; i++)

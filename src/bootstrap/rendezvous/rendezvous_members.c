@@ -51,11 +51,21 @@ static struct shmemi_parcel *end_parcel(const struct shmemi_end_of_job *end)
     return parcel;
 }
 
-/* Without memory for the message all connections end, which ends the job, too. */
-static void end_job(struct shmemi_rendezvous_server *server, const struct shmemi_end_of_job *end)
+/* The lowest PE that is there, and has not itself ended the job. */
+static int teller_of(const struct shmemi_rendezvous_server *server, const struct shmemi_end_of_job *end)
 {
+    for (int pe = 0; pe < server->n_pes; pe++)
+        if (server->members[pe] && (pe != end->pe || end->reason != SHMEMI_END_STATUS))
+            return pe;
+    return -1;
+}
+
+/* Without memory for the message all connections end, which ends the job, too. */
+static void end_job(struct shmemi_rendezvous_server *server, struct shmemi_end_of_job end)
+{
+    end.teller = teller_of(server, &end);
     if (!server->end)
-        say_farewell(server, end_parcel(end));
+        say_farewell(server, end_parcel(&end));
 }
 
 bool shmemi_server_is_over(struct shmemi_rendezvous_server *server)
@@ -84,7 +94,7 @@ void shmemi_server_lose(struct shmemi_rendezvous_server *server, struct shmemi_v
         return;
     server->members[visitor->pe] = NULL;
     if (!visitor->has_left)
-        end_job(server, &end);
+        end_job(server, end);
 }
 
 /* ---- Entering ---------------------------------------------------------------------------------------------------- */
@@ -126,7 +136,7 @@ static uint32_t objection_to(struct shmemi_rendezvous_server *server, const stru
         return SHMEMI_END_NO_MEMORY;
     if ((int)entry->n_pes != server->n_pes)
         return SHMEMI_END_N_PES;
-    return server->members[entry->pe] ? SHMEMI_END_TWICE : 0;
+    return server->members[entry->pe] || server->n_members == server->n_pes ? SHMEMI_END_TWICE : 0;
 }
 
 /* One process of the job that was started wrongly makes the job impossible: all learn it at once. */
@@ -135,13 +145,15 @@ static int admit(struct shmemi_rendezvous_server *server, struct shmemi_visitor 
     const struct shmemi_entry entry = visitor->head.entry;
     if (!is_proven(server, visitor))
         return -EACCES;
-    const struct shmemi_end_of_job end = {objection_to(server, &entry), (int32_t)entry.pe, (int32_t)entry.n_pes,
-                                          server->n_pes};
+    const struct shmemi_end_of_job end = {.reason = objection_to(server, &entry),
+                                          .pe = (int32_t)entry.pe,
+                                          .value = (int32_t)entry.n_pes,
+                                          .other = server->n_pes};
     struct shmemi_parcel *parcel = end.reason ? end_parcel(&end) : shmemi_parcel_frame(SHMEMI_FRAME_WELCOME, 0);
     int rc = parcel ? shmemi_visitor_send(visitor, parcel) : -ENOMEM;
     shmemi_parcel_drop(parcel);
     if (end.reason)
-        end_job(server, &end);
+        end_job(server, end);
     if (rc || end.reason)
         return rc ? rc : -EINVAL;
     visitor->stage = SHMEMI_VISITOR_MEMBER;
@@ -191,7 +203,7 @@ static void finish_round(struct shmemi_rendezvous_server *server)
     const struct shmemi_end_of_job no_memory = {.reason = SHMEMI_END_NO_MEMORY, .pe = host_of(server)};
     struct shmemi_parcel *parcel = gathered_parcel(server);
     if (!parcel)
-        end_job(server, &no_memory);
+        end_job(server, no_memory);
     server->n_contributions = 0;
     for (int pe = 0; parcel && pe < server->n_pes; pe++) {
         struct shmemi_visitor *member = server->members[pe];
@@ -203,10 +215,20 @@ static void finish_round(struct shmemi_rendezvous_server *server)
     shmemi_parcel_drop(parcel);
 }
 
+/* Others start, and would wait for a PE that has left. */
+static int end_without(struct shmemi_rendezvous_server *server, int pe)
+{
+    const struct shmemi_end_of_job end = {.reason = SHMEMI_END_LEFT, .pe = pe};
+    end_job(server, end);
+    return 0;
+}
+
 static int take_contribution(struct shmemi_rendezvous_server *server, struct shmemi_visitor *member)
 {
-    if (member->has_contributed)
+    if (member->has_contributed || member->has_left)
         return -EPROTO;
+    if (server->n_left)
+        return end_without(server, server->last_left);
     member->has_contributed = true;
     member->contribution = member->body;
     member->contribution_size = member->head.frame.size;
@@ -235,7 +257,10 @@ static int take_leave(struct shmemi_rendezvous_server *server, struct shmemi_vis
 {
     if (member->has_left)
         return -EPROTO;
+    if (server->n_members < server->n_pes || server->n_contributions)
+        return end_without(server, member->pe);
     member->has_left = true;
+    server->last_left = member->pe;
     if (++server->n_left == server->n_pes && !server->end)
         say_farewell(server, shmemi_parcel_frame(SHMEMI_FRAME_BYE, 0));
     return 0;
@@ -249,7 +274,7 @@ static int take_end(struct shmemi_rendezvous_server *server, const struct shmemi
     memcpy(&end, member->body, sizeof end);
     end.reason = SHMEMI_END_STATUS;
     end.pe = member->pe;
-    end_job(server, &end);
+    end_job(server, end);
     return 0;
 }
 

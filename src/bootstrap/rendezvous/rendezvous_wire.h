@@ -58,17 +58,19 @@ struct shmemi_gathered_head {
 
 /* Why a job ends, or, in answer to an entry, why the PE is not let in. */
 enum {
-    SHMEMI_END_LOST = 1, /* the process of pe has ended in the middle of the job */
-    SHMEMI_END_STATUS,   /* pe has ended the job with this status */
-    SHMEMI_END_TWICE,    /* two processes say that they are pe */
-    SHMEMI_END_N_PES,    /* pe says that there are so many PEs, others say something else */
-    SHMEMI_END_NO_MEMORY /* of the server */
+    SHMEMI_END_LOST = 1,  /* the process of pe has ended in the middle of the job */
+    SHMEMI_END_STATUS,    /* pe has ended the job with this status */
+    SHMEMI_END_TWICE,     /* two processes say that they are pe */
+    SHMEMI_END_N_PES,     /* pe says that there are so many PEs, others say something else */
+    SHMEMI_END_NO_MEMORY, /* of the server */
+    SHMEMI_END_LEFT       /* pe has left, and others start */
 };
 
 struct shmemi_end_of_job {
     uint32_t reason;
     int32_t pe, value;
-    int32_t other; /* SHMEMI_END_N_PES: what the others say */
+    int32_t other;  /* SHMEMI_END_N_PES: what the others say */
+    int32_t teller; /* the PE that logs it; -1: none of those that are there */
 };
 
 #endif
