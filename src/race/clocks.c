@@ -11,6 +11,8 @@
 _Thread_local struct race_thread *race_here __attribute__((tls_model("initial-exec")));
 static _Thread_local const struct race_clock *born_with __attribute__((tls_model("initial-exec")));
 
+uint32_t *race_clocks[RACE_THREADS_MAX];
+
 static inline void raise_to(uint32_t *time, uint32_t other)
 {
     if (*time < other)
@@ -49,6 +51,7 @@ static void begin_thread(struct race_thread *thread, uint16_t owner)
     thread->now = time[thread->component] = 1;
     thread->kept = 0;
     thread->lane = NULL;
+    race_clocks[slot] = time;
     race_area->component[thread->component] = (struct race_component){.kind = RACE_THREAD,
                                                                       .thread = thread->component,
                                                                       .owner = owner ? owner : thread->component,
@@ -56,12 +59,18 @@ static void begin_thread(struct race_thread *thread, uint16_t owner)
                                                                       .target = (uint16_t)race.pe};
 }
 
-static struct race_thread *enter_thread(const struct race_clock *born)
+struct race_thread *race_new_thread(void)
 {
     struct race_thread *thread = calloc(1, sizeof *thread);
     if (!thread)
         race_fatal("out of memory for a thread");
     begin_thread(thread, 0);
+    return thread;
+}
+
+static struct race_thread *enter_thread(const struct race_clock *born)
+{
+    struct race_thread *thread = race_new_thread();
     if (born)
         join(thread->time, born->time, born->n);
     race_private_enter_thread();
@@ -119,7 +128,11 @@ struct race_thread *race_this_thread(void)
         return NULL;
     if (!race_here)
         race_here = enter_thread(born_with);
-    return race_here->inside ? NULL : race_here;
+    if (race_here->inside)
+        return NULL;
+    if (race_here->stream_news != atomic_load_explicit(&race_stream_news, memory_order_relaxed))
+        race_learn_news(race_here);
+    return race_here;
 }
 
 void race_advance(struct race_thread *thread)
@@ -370,6 +383,6 @@ bool race_is_before_by_barrier(const struct race_access *access, uint64_t key)
 {
     const struct race_component *component = &race_area->component[(uint16_t)(key >> 16)];
     const struct race_lane *lane = &race_area->lane[component->lane];
-    return component->kind != RACE_THREAD && lane->context &&
+    return component->kind != RACE_THREAD && lane->context && lane->context < RACE_STREAM_CONTEXTS &&
            access->known[race_passed_component(lane)] >= (race_time)(key >> 32);
 }

@@ -34,8 +34,16 @@ void race_learn(struct race_thread *thread, const struct race_clock *clock);
 void race_learn_times(struct race_thread *thread, const uint32_t *time);
 void race_advance(struct race_thread *thread);
 
+/* The clocks of this process's threads, by their slots. */
+extern uint32_t *race_clocks[RACE_THREADS_MAX];
+/* A thread that knows nothing, and is not yet that of any thread of the system. */
+struct race_thread *race_new_thread(void);
+
 /* n new components in a row; ends the job when there are no more. */
 unsigned race_take_components(unsigned n);
+
+/* Contexts with this number and above stand for streams. */
+enum { RACE_STREAM_CONTEXTS = 1 << 20 };
 
 /* The thread's lane on a context, and a component of it. */
 struct race_lane *race_lane_of(struct race_thread *thread, uint32_t context);

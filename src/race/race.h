@@ -54,6 +54,7 @@ struct race_thread {
     uint32_t *time;         /* its clock: RACE_COMPONENTS_MAX times */
     unsigned inside;        /* calls of the library that have not returned: what they do is not the program's */
     struct race_lane *lane; /* the one used last */
+    unsigned stream_news;   /* what it has heard of race_stream_news */
     unsigned n_strands;     /* that are under way in it, one inside of the other (clocks.h) */
     uintptr_t frame;        /* the stack below is that of the strands */
     struct race_thread *spare;
@@ -101,6 +102,10 @@ struct race_place {
 
 extern struct race_process race;
 extern _Thread_local struct race_thread *race_here __attribute__((tls_model("initial-exec")));
+
+/* How often what streams have completed, and who waits for them by ways that are not seen, has become more (streams/). */
+extern atomic_uint race_stream_news;
+void race_learn_news(struct race_thread *thread);
 
 /* access.c: the calling thread has loaded or stored size bytes at address. */
 void race_touch(uintptr_t address, size_t size, uint8_t flags, uintptr_t pc);

@@ -5,6 +5,7 @@
 #include "race/calls/wrapped_call.h"
 #include "race/report/objects.h"
 #include "race/hooks/sync_objects.h"
+#include "race/streams/stream_op.h"
 #include "race/unwatched.h"
 
 #include <stdlib.h>
@@ -168,12 +169,14 @@ RACE_WRAPPER void shmumap(void *ptr)
 {
     RACE_BEGIN("shmumap", SHMEM_CTX_DEFAULT);
     release(&call, ptr, (void (*)(void *))race_next("shmumap"));
+    race_streams_drain();
 }
 
 RACE_WRAPPER void shmemx_unmap(void *ptr)
 {
     RACE_BEGIN("shmemx_unmap", SHMEM_CTX_DEFAULT);
     release(&call, ptr, (void (*)(void *))race_next("shmemx_unmap"));
+    race_streams_drain();
 }
 
 /* ---- addresses of other PEs' memory ------------------------------------------------------------------------------- */

@@ -86,10 +86,10 @@ void race_sync_acquire(uintptr_t address)
     leave(thread);
 }
 
-/* The linker leaves libgomp out where this library has all that the program calls of it. */
-static void *in_libgomp(const char *name)
+/* The linker leaves a library out where this one has all that the program calls of it. */
+static void *in_library(const char *file, const char *name)
 {
-    void *library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
+    void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
     return library ? dlsym(library, name) : NULL;
 }
 
@@ -97,7 +97,9 @@ void *race_next(const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
     if (!next && (!strncmp(name, "GOMP_", 5) || !strncmp(name, "omp_", 4)))
-        next = in_libgomp(name);
+        next = in_library("libgomp.so.1", name);
+    if (!next && !strncmp(name, "cl", 2))
+        next = in_library("libOpenCL.so.1", name);
     if (!next)
         race_fatal("%s is in none of the program's libraries", name);
     return next;
