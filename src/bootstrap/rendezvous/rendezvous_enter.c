@@ -172,6 +172,8 @@ static int try_all(struct entering *try, int answer_ms)
 
 static const char *fault_of(const struct shmemi_ticket *ticket, int rc)
 {
+    if (ticket->is_patient && ticket->is_host)
+        return "this PE is PE 0, and listens, but MASTER_ADDR does not lead to its host";
     return rc == -ECONNREFUSED && ticket->is_patient ? "PE 0 has not come"
            : rc == -EPERM                            ? "another user's process listens there"
            : rc == -EACCES                           ? "who listens there does not know the key"
