@@ -11,6 +11,7 @@
 
 #include "host_types.h"
 
+#include <mapshmem_nvshmem/unit_state.h>
 #include <nvshmem_host.h>
 #include <shmemx_device.h>
 
@@ -104,6 +105,13 @@ void nvs_units_refresh(void);
 /* Tell those that do not have it, if a CUDA context is current. */
 void nvs_units_catch_up(void);
 void nvs_units_close(void);
+
+/* ---- complaints.c: why a kernel has ended itself ------------------------------------------------------------------ */
+
+/* Where kernels say it; NULL: it cannot be page-locked. */
+struct nvshmemi_mapshmem_complaint *nvs_complaint_place(void);
+/* Log it, once, if one has. Any thread. */
+void nvs_complaint_tell(void);
 
 #pragma GCC visibility pop
 

@@ -17,6 +17,7 @@ enum { WORDS_OF_STRIPE = 16, FOUND_MOST = 4 };
 struct check {
     const struct race_access *access;
     uint64_t key, place, word;
+    uint8_t more_bytes; /* of the same access, by earlier turns of a loop */
     unsigned n_found;
     struct race_found found[FOUND_MOST];
 };
@@ -87,11 +88,27 @@ static void find(struct check *check, uint64_t key, uint64_t place)
                                                          .is_note = race_is_before_by_barrier(check->access, key)};
 }
 
+/* One cell can stand for two loads, or stores to this PE's own memory, that differ by their bytes only, such as those of a
+ * loop over bytes. Writes to another PE's stay apart: who waits for one of them has not seen the others. */
+static bool take_over(struct check *check, uint64_t old, uint64_t place)
+{
+    const uint64_t differ = (check->key ^ old) & ~(UINT64_C(0xff) << 8);
+    const bool may_merge =
+        !check->access->routine && !(old & RACE_ATOMIC) && (!(old & RACE_WRITE) || check->access->pe == race.pe);
+    if (!may_merge || differ || (place & ~has_spilled) != check->place)
+        return false;
+    check->more_bytes |= race_key_bytes(old);
+    return true;
+}
+
 /* Compare with an earlier access; true: it need not be kept. */
 static bool judge(uint64_t old, uint64_t place, void *argument)
 {
     struct check *check = argument;
-    const bool conflicts = conflict(check->key, old), may_go = replaces(check->key, old);
+    if (take_over(check, old, place))
+        return true;
+    const bool conflicts = conflict(check->key, old),
+               may_go = replaces(check->key | (uint64_t)check->more_bytes << 8, old);
     if (!conflicts && !may_go)
         return false;
     const bool is_before = race_is_before(check->access, old, check->word);
@@ -106,9 +123,23 @@ static void put_cell(struct race_cell *cell, uint64_t key, uint64_t place)
     atomic_store_explicit(&cell->key, key, memory_order_relaxed);
 }
 
+/* Keep it in the word itself, where the next turn of a loop finds it; what has no room then is kept elsewhere. */
+static void keep(struct race_word *word, struct race_cell *room, const struct check *check)
+{
+    struct race_cell *last = &word->cell[RACE_CELLS - 1];
+    if (!room) {
+        room = last;
+        race_spill(check->word, atomic_load_explicit(&last->key, memory_order_relaxed), last->place & ~has_spilled);
+        last->place |= has_spilled;
+    }
+    put_cell(room, check->key | (uint64_t)check->more_bytes << 8, check->place);
+}
+
 static void check_word(struct race_word *word, struct check *check)
 {
     struct race_cell *room = NULL, *last = &word->cell[RACE_CELLS - 1];
+    for (const struct race_cell *cell = word->cell; cell <= last; cell++)
+        take_over(check, atomic_load_explicit(&cell->key, memory_order_relaxed), cell->place);
     for (struct race_cell *cell = word->cell; cell <= last; cell++) {
         const uint64_t key = atomic_load_explicit(&cell->key, memory_order_relaxed);
         if (key && !judge(key, cell->place, check))
@@ -118,12 +149,7 @@ static void check_word(struct race_word *word, struct check *check)
     }
     if ((last->place & has_spilled) && !race_visit_spilled(check->word, judge, check))
         last->place &= ~has_spilled;
-    if (room) {
-        put_cell(room, check->key, check->place);
-    } else {
-        race_spill(check->word, check->key, check->place);
-        last->place |= has_spilled;
-    }
+    keep(word, room, check);
 }
 
 /* The bytes of a word, a bit each, that size bytes from byte first take. */
@@ -141,6 +167,7 @@ void race_check(struct race_word *word, unsigned first, size_t size, const struc
         const uint8_t bytes = bytes_in_word(first, size);
         check.word = race_word_number(word);
         check.key = race_key(access->when, access->component, bytes, access->flags);
+        check.more_bytes = 0;
         race_lock *stripe = stripe_of(check.word);
         if (stripe != held) {
             if (held)
