@@ -49,39 +49,56 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *b
     return NULL;
 }
 
-/* Where the names without a type are called, which C++ has as functions of a header (mapshmem/overloads.h). */
-static bool call_of_overload(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+/* Functions of ours in headers: names without a type in C++, and calls of kernels that threads play. */
+static bool is_header(const char *file)
 {
-    Dwarf_Die *scopes = NULL;
+    return strstr(file, "mapshmem/overloads.h") || strstr(file, "mapshmem/device_");
+}
+
+/* Where an inlined function is called: its file, and *line; NULL: it is none, or that is not known. */
+static const char *call_of(Dwarf_Die *scope, Dwarf_Files *files, size_t n_files, int *line)
+{
     Dwarf_Attribute attribute;
-    Dwarf_Files *files;
     Dwarf_Word number = 0, called_in = 0;
+    if (dwarf_tag(scope) != DW_TAG_inlined_subroutine ||
+        dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &number) ||
+        dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &called_in) || called_in >= n_files)
+        return NULL;
+    *line = (int)number;
+    return dwarf_filesrc(files, called_in, NULL, NULL);
+}
+
+/* The innermost place outside of our headers; *file and *line stay if there is none. */
+static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+{
+    Dwarf_Die *innermost = NULL, *scopes = NULL;
+    Dwarf_Files *files;
     size_t n_files;
-    const int n = dwarf_getscopes(unit, address, &scopes);
-    const bool found = n > 0 && dwarf_tag(&scopes[0]) == DW_TAG_inlined_subroutine &&
-                       !dwarf_formudata(dwarf_attr(&scopes[0], DW_AT_call_line, &attribute), &number) &&
-                       !dwarf_formudata(dwarf_attr(&scopes[0], DW_AT_call_file, &attribute), &called_in) &&
-                       !dwarf_getsrcfiles(unit, &files, &n_files) && called_in < n_files;
-    if (found) {
-        *file = dwarf_filesrc(files, called_in, NULL, NULL);
-        *line = (int)number;
+    int called_at;
+    if (dwarf_getscopes(unit, address, &innermost) > 0 && !dwarf_getsrcfiles(unit, &files, &n_files)) {
+        const int n = dwarf_getscopes_die(&innermost[0], &scopes);
+        for (int i = 0; i < n && is_header(*file); i++) {
+            const char *caller = call_of(&scopes[i], files, n_files, &called_at);
+            if (caller) {
+                *file = caller;
+                *line = called_at;
+            }
+        }
     }
+    free(innermost);
     free(scopes);
-    return found;
 }
 
 static const char *source_of(Dwfl_Module *module, Dwarf_Addr address, int *line)
 {
-    static const char overloads[] = "mapshmem/overloads.h";
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = unit_of(module, address, &bias);
     Dwarf_Line *entry = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
     const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
-    const size_t length = file ? strlen(file) : 0;
     if (!file || dwarf_lineno(entry, line))
         return NULL;
-    if (length >= sizeof overloads && !strcmp(file + length - (sizeof overloads - 1), overloads))
-        (void)call_of_overload(unit, address - bias, &file, line);
+    if (is_header(file))
+        leave_headers(unit, address - bias, &file, line);
     return file;
 }
 

@@ -5,6 +5,7 @@
  * queues unsure.
  */
 #include "race/streams/queue_calls.h"
+#include "race/report/objects.h"
 
 #define NEXT(NAME)                                                                                                     \
     static __typeof__(&NAME) next;                                                                                     \
@@ -132,20 +133,40 @@ WRAP(clEnqueueUnmapMemObject, (cl_mem object, void *mapped, ), (object, mapped, 
 
 #define ORIGINS const size_t *a, const size_t *b, const size_t *region
 #define PITCHES size_t row_a, size_t slice_a, size_t row_b, size_t slice_b
-WRAP(clEnqueueReadBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to, ),
-     (buffer, blocking, offset, size, to, ), blocking)
-WRAP(clEnqueueWriteBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from, ),
-     (buffer, blocking, offset, size, from, ), blocking)
 WRAP(clEnqueueReadBufferRect, (cl_mem buffer, cl_bool blocking, ORIGINS, PITCHES, void *to, ),
      (buffer, blocking, a, b, region, row_a, slice_a, row_b, slice_b, to, ), blocking)
 WRAP(clEnqueueWriteBufferRect, (cl_mem buffer, cl_bool blocking, ORIGINS, PITCHES, const void *from, ),
      (buffer, blocking, a, b, region, row_a, slice_a, row_b, slice_b, from, ), blocking)
-WRAP(clEnqueueCopyBuffer, (cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, ),
-     (from, to, from_offset, to_offset, size, ), CL_FALSE)
 WRAP(clEnqueueCopyBufferRect, (cl_mem from, cl_mem to, ORIGINS, PITCHES, ),
      (from, to, a, b, region, row_a, slice_a, row_b, slice_b, ), CL_FALSE)
-WRAP(clEnqueueFillBuffer, (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, ),
-     (buffer, pattern, pattern_size, offset, size, ), CL_FALSE)
+/* Those that access mapped memory. What the program has of it is told as an operation of the queue. */
+#define WRAP_COPY(NAME, PARAMETERS, PASSED, WAITS, ...)                                                                \
+    RACE_WRAPPER cl_int NAME(cl_command_queue queue, UNPACK PARAMETERS cl_uint n_events, const cl_event *events,       \
+                             cl_event *event)                                                                          \
+    {                                                                                                                  \
+        struct race_turn turn;                                                                                         \
+        NEXT(NAME);                                                                                                    \
+        RACE_BEGIN(#NAME, SHMEM_CTX_DEFAULT);                                                                          \
+        const struct race_work work = {.begin = race_begin_copy, __VA_ARGS__};                                         \
+        race_copy_turn(&turn, &call, &work, queue, n_events, events, event);                                           \
+        const cl_int status = next(queue, UNPACK PASSED turn.n_events, turn.events, turn.event);                       \
+        race_queue_turn_ends(&turn);                                                                                   \
+        race_call_end(&call);                                                                                          \
+        return enqueued(status, queue, WAITS);                                                                         \
+    }
+#define OF(BUFFER, OFFSET, SIZE) ((void *)race_object_of_handle(BUFFER, OFFSET, SIZE))
+WRAP_COPY(clEnqueueReadBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to, ),
+          (buffer, blocking, offset, size, to, ), blocking, .dest = to, .dest_size = size,
+          .source = OF(buffer, offset, size), .source_size = size)
+WRAP_COPY(clEnqueueWriteBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from, ),
+          (buffer, blocking, offset, size, from, ), blocking, .dest = OF(buffer, offset, size), .dest_size = size,
+          .source = from, .source_size = size)
+WRAP_COPY(clEnqueueCopyBuffer, (cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, ),
+          (from, to, from_offset, to_offset, size, ), CL_FALSE, .dest = OF(to, to_offset, size), .dest_size = size,
+          .source = OF(from, from_offset, size), .source_size = size)
+WRAP_COPY(clEnqueueFillBuffer, (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, ),
+          (buffer, pattern, pattern_size, offset, size, ), CL_FALSE, .dest = OF(buffer, offset, size),
+          .dest_size = size)
 
 #define IMAGE_PART const size_t *origin, const size_t *region, size_t row, size_t slice
 WRAP(clEnqueueReadImage, (cl_mem image, cl_bool blocking, IMAGE_PART, void *to, ),
