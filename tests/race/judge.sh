@@ -22,9 +22,10 @@ tells_lines() {
     for line in $lines; do grep -q "$1:$line\$" "$tap_output" || return 1; done
 }
 
-# finds SOURCE PROGRAM COMMAND...: the command, a program with a race
+# finds SOURCE PROGRAM COMMAND...: the command, a program with a race, of so many PEs
+pes=3
 finds() {
-    run 60 "$OSHRUN" -n 3 "${@:3}"
+    run 60 "$OSHRUN" -n $pes "${@:3}"
     check "$2 of $1: a race, status 66" [ "$status" -eq 66 ]
     if grep -q 'has no libdw' "$tap_output"; then
         skip "$2 of $1: its lines" "built without libdw"
@@ -35,7 +36,7 @@ finds() {
 
 # finds_none NAME COMMAND...: the command, a program without
 finds_none() {
-    run 60 "$OSHRUN" -n 3 "${@:2}"
+    run 60 "$OSHRUN" -n $pes "${@:2}"
     check "$1: no race" [ "$status" -eq 0 ]
     check "$1: no report" [ "$(grep -c 'MapSHMEM race' "$tap_output")" -eq 0 ]
 }

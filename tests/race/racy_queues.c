@@ -173,6 +173,35 @@ static void strided(void)
         sink = words[14]; // strided
 }
 
+/* The program's own copy into mapped memory, and a put. */
+static void copy_and_put(void)
+{
+    static char bytes[64];
+    if (me == 1)
+        clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 512, sizeof bytes, bytes, 0, NULL, NULL); // copy_and_put
+    if (me == 0)
+        shmem_putmem(mapped + 512 + 63, bytes, 1, 1); // copy_and_put
+}
+
+/* A copy that is not waited for, and a load. */
+static void read_too_early(void)
+{
+    static char bytes[64];
+    if (me == 1) {
+        clEnqueueReadBuffer(queue, buffer, CL_FALSE, 512, sizeof bytes, bytes, 0, NULL, NULL); // read_too_early
+        sink = bytes[63];                                                                      // read_too_early
+    }
+}
+
+/* A copy within mapped memory does not wait for what another PE puts there. */
+static void copy_of_a_put(void)
+{
+    if (me == 0)
+        shmem_putmem(mapped + 128, host_words, 64, 1); // copy_of_a_put
+    if (me == 1)
+        clEnqueueCopyBuffer(queue, buffer, buffer, 128, 1024, 64, 0, NULL, NULL); // copy_of_a_put
+}
+
 int main(int argc, char **argv)
 {
     static const struct program programs[] = {
@@ -192,6 +221,9 @@ int main(int argc, char **argv)
         PROGRAM(inc_and_load),
         PROGRAM(old_value_too_early),
         PROGRAM(strided),
+        PROGRAM(copy_and_put),
+        PROGRAM(read_too_early),
+        PROGRAM(copy_of_a_put),
     };
     return run_chosen_between(argc, argv, programs, sizeof programs / sizeof programs[0], open_queues, close_queues);
 }

@@ -53,7 +53,8 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *b
  * the compiler and the system. */
 static bool is_foreign(const char *file)
 {
-    static const char *const parts[] = {"mapshmem/overloads.h", "/usr/include/", "/include/c++/", "/lib/gcc/"};
+    static const char *const parts[] = {"mapshmem/overloads.h", "mapshmem/device_", "/usr/include/", "/include/c++/",
+                                        "/lib/gcc/"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(file, parts[i]))
             return true;

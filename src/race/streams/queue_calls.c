@@ -5,6 +5,7 @@
  * queues unsure.
  */
 #include "race/streams/queue_calls.h"
+#include "race/report/objects.h"
 
 #define NEXT(NAME)                                                                                                     \
     static __typeof__(&NAME) next;                                                                                     \
@@ -132,20 +133,40 @@ WRAP(clEnqueueUnmapMemObject, (cl_mem object, void *mapped, ), (object, mapped, 
 
 #define ORIGINS const size_t *a, const size_t *b, const size_t *region
 #define PITCHES size_t row_a, size_t slice_a, size_t row_b, size_t slice_b
-WRAP(clEnqueueReadBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to, ),
-     (buffer, blocking, offset, size, to, ), blocking)
-WRAP(clEnqueueWriteBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from, ),
-     (buffer, blocking, offset, size, from, ), blocking)
 WRAP(clEnqueueReadBufferRect, (cl_mem buffer, cl_bool blocking, ORIGINS, PITCHES, void *to, ),
      (buffer, blocking, a, b, region, row_a, slice_a, row_b, slice_b, to, ), blocking)
 WRAP(clEnqueueWriteBufferRect, (cl_mem buffer, cl_bool blocking, ORIGINS, PITCHES, const void *from, ),
      (buffer, blocking, a, b, region, row_a, slice_a, row_b, slice_b, from, ), blocking)
-WRAP(clEnqueueCopyBuffer, (cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, ),
-     (from, to, from_offset, to_offset, size, ), CL_FALSE)
 WRAP(clEnqueueCopyBufferRect, (cl_mem from, cl_mem to, ORIGINS, PITCHES, ),
      (from, to, a, b, region, row_a, slice_a, row_b, slice_b, ), CL_FALSE)
-WRAP(clEnqueueFillBuffer, (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, ),
-     (buffer, pattern, pattern_size, offset, size, ), CL_FALSE)
+/* Those that access mapped memory. What the program has of it is told as an operation of the queue. */
+#define WRAP_COPY(NAME, PARAMETERS, PASSED, WAITS, ...)                                                                \
+    RACE_WRAPPER cl_int NAME(cl_command_queue queue, UNPACK PARAMETERS cl_uint n_events, const cl_event *events,       \
+                             cl_event *event)                                                                          \
+    {                                                                                                                  \
+        struct race_turn turn;                                                                                         \
+        NEXT(NAME);                                                                                                    \
+        RACE_BEGIN(#NAME, SHMEM_CTX_DEFAULT);                                                                          \
+        const struct race_work work = {.begin = race_begin_copy, __VA_ARGS__};                                         \
+        race_copy_turn(&turn, &call, &work, queue, n_events, events, event);                                           \
+        const cl_int status = next(queue, UNPACK PASSED turn.n_events, turn.events, turn.event);                       \
+        race_queue_turn_ends(&turn);                                                                                   \
+        race_call_end(&call);                                                                                          \
+        return enqueued(status, queue, WAITS);                                                                         \
+    }
+#define OF(BUFFER, OFFSET, SIZE) ((void *)race_object_of_handle(BUFFER, OFFSET, SIZE))
+WRAP_COPY(clEnqueueReadBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to, ),
+          (buffer, blocking, offset, size, to, ), blocking, .dest = to, .dest_size = size,
+          .source = OF(buffer, offset, size), .source_size = size)
+WRAP_COPY(clEnqueueWriteBuffer, (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from, ),
+          (buffer, blocking, offset, size, from, ), blocking, .dest = OF(buffer, offset, size), .dest_size = size,
+          .source = from, .source_size = size)
+WRAP_COPY(clEnqueueCopyBuffer, (cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, ),
+          (from, to, from_offset, to_offset, size, ), CL_FALSE, .dest = OF(to, to_offset, size), .dest_size = size,
+          .source = OF(from, from_offset, size), .source_size = size)
+WRAP_COPY(clEnqueueFillBuffer, (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, ),
+          (buffer, pattern, pattern_size, offset, size, ), CL_FALSE, .dest = OF(buffer, offset, size),
+          .dest_size = size)
 
 #define IMAGE_PART const size_t *origin, const size_t *region, size_t row, size_t slice
 WRAP(clEnqueueReadImage, (cl_mem image, cl_bool blocking, IMAGE_PART, void *to, ),
@@ -166,45 +187,25 @@ WRAP(clEnqueueSVMUnmap, (void *at, ), (at, ), CL_FALSE)
 WRAP(clEnqueueSVMMigrateMem, (cl_uint n, const void **at, const size_t *sizes, cl_mem_migration_flags flags, ),
      (n, at, sizes, flags, ), CL_FALSE)
 
-/* Those whose second parameter says whether they wait, or which return something else. */
-RACE_WRAPPER cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
-                                       size_t size, cl_uint n_events, const cl_event *events, cl_event *event)
-{
-    NEXT(clEnqueueSVMMemcpy);
-    race_queue_waits(queue, n_events, events);
-    return enqueued(next(queue, blocking, to, from, size, n_events, events, event), queue, blocking);
-}
+WRAP(clEnqueueSVMMemcpy, (cl_bool blocking, void *to, const void *from, size_t size, ), (blocking, to, from, size, ),
+     blocking)
+WRAP(clEnqueueSVMMap, (cl_bool blocking, cl_map_flags flags, void *at, size_t size, ), (blocking, flags, at, size, ),
+     blocking)
 
-RACE_WRAPPER cl_int clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *at, size_t size,
-                                    cl_uint n_events, const cl_event *events, cl_event *event)
-{
-    NEXT(clEnqueueSVMMap);
-    race_queue_waits(queue, n_events, events);
-    return enqueued(next(queue, blocking, flags, at, size, n_events, events, event), queue, blocking);
-}
-
-RACE_WRAPPER void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
-                                      size_t offset, size_t size, cl_uint n_events, const cl_event *events,
-                                      cl_event *event, cl_int *errcode_ret)
-{
-    NEXT(clEnqueueMapBuffer);
-    race_queue_waits(queue, n_events, events);
-    void *mapped = next(queue, buffer, blocking, flags, offset, size, n_events, events, event, errcode_ret);
-    (void)enqueued(mapped ? CL_SUCCESS : CL_INVALID_VALUE, queue, blocking);
-    return mapped;
-}
-
-RACE_WRAPPER void *clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
-                                     const size_t *origin, const size_t *region, size_t *row, size_t *slice,
-                                     cl_uint n_events, const cl_event *events, cl_event *event, cl_int *errcode_ret)
-{
-    NEXT(clEnqueueMapImage);
-    race_queue_waits(queue, n_events, events);
-    void *mapped =
-        next(queue, image, blocking, flags, origin, region, row, slice, n_events, events, event, errcode_ret);
-    (void)enqueued(mapped ? CL_SUCCESS : CL_INVALID_VALUE, queue, blocking);
-    return mapped;
-}
+#define WRAP_MAP(NAME, PARAMETERS, PASSED)                                                                             \
+    RACE_WRAPPER void *NAME(cl_command_queue queue, cl_mem object, cl_bool blocking, cl_map_flags flags,               \
+                            UNPACK PARAMETERS cl_uint n_events, const cl_event *events, cl_event *event,               \
+                            cl_int *errcode_ret)                                                                       \
+    {                                                                                                                  \
+        NEXT(NAME);                                                                                                    \
+        race_queue_waits(queue, n_events, events);                                                                     \
+        void *at = next(queue, object, blocking, flags, UNPACK PASSED n_events, events, event, errcode_ret);           \
+        (void)enqueued(at ? CL_SUCCESS : CL_INVALID_VALUE, queue, blocking);                                           \
+        return at;                                                                                                     \
+    }
+WRAP_MAP(clEnqueueMapBuffer, (size_t offset, size_t size, ), (offset, size, ))
+WRAP_MAP(clEnqueueMapImage, (const size_t *origin, const size_t *region, size_t *row, size_t *slice, ),
+         (origin, region, row, slice, ))
 
 RACE_WRAPPER cl_int clEnqueueWaitForEvents(cl_command_queue queue, cl_uint n, const cl_event *events)
 {
@@ -215,31 +216,29 @@ RACE_WRAPPER cl_int clEnqueueWaitForEvents(cl_command_queue queue, cl_uint n, co
 
 /* ---- what makes order that is not seen --------------------------------------------------------------------------- */
 
-RACE_WRAPPER cl_int clSetEventCallback(cl_event event, cl_int type,
-                                       void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *argument)
-{
-    NEXT(clSetEventCallback);
-    race_streams_are_unsure();
-    return next(event, type, function, argument);
-}
-
-RACE_WRAPPER cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *), void *arguments,
-                                          size_t size, cl_uint n_objects, const cl_mem *objects, const void **places,
-                                          cl_uint n_events, const cl_event *events, cl_event *event)
-{
-    NEXT(clEnqueueNativeKernel);
-    race_streams_are_unsure();
-    return next(queue, function, arguments, size, n_objects, objects, places, n_events, events, event);
-}
-
-RACE_WRAPPER cl_int clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *at[],
-                                     void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[], void *),
-                                     void *argument, cl_uint n_events, const cl_event *events, cl_event *event)
-{
-    NEXT(clEnqueueSVMFree);
-    race_streams_are_unsure();
-    return next(queue, n, at, function, argument, n_events, events, event);
-}
+#define WRAP_UNSEEN(TYPE, NAME, PARAMETERS, PASSED)                                                                    \
+    RACE_WRAPPER TYPE NAME PARAMETERS                                                                                  \
+    {                                                                                                                  \
+        NEXT(NAME);                                                                                                    \
+        race_streams_are_unsure();                                                                                     \
+        return next PASSED;                                                                                            \
+    }
+WRAP_UNSEEN(cl_int, clSetEventCallback,
+            (cl_event event, cl_int type, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *argument),
+            (event, type, function, argument))
+WRAP_UNSEEN(cl_int, clEnqueueNativeKernel,
+            (cl_command_queue queue, void(CL_CALLBACK *function)(void *), void *arguments, size_t size,
+             cl_uint n_objects, const cl_mem *objects, const void **places, cl_uint n_events, const cl_event *events,
+             cl_event *event),
+            (queue, function, arguments, size, n_objects, objects, places, n_events, events, event))
+WRAP_UNSEEN(cl_int, clEnqueueSVMFree,
+            (cl_command_queue queue, cl_uint n, void *at[],
+             void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[], void *), void *argument, cl_uint n_events,
+             const cl_event *events, cl_event *event),
+            (queue, n, at, function, argument, n_events, events, event))
+WRAP_UNSEEN(void *, clGetExtensionFunctionAddressForPlatform, (cl_platform_id platform, const char *name),
+            (platform, name))
+WRAP_UNSEEN(void *, clGetExtensionFunctionAddress, (const char *name), (name))
 
 /* Memory in which a kernel and the host may wait for each other. */
 RACE_WRAPPER void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
@@ -248,18 +247,4 @@ RACE_WRAPPER void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t
     if (flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)
         race_streams_are_unsure();
     return next(context, flags, size, alignment);
-}
-
-RACE_WRAPPER void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
-{
-    NEXT(clGetExtensionFunctionAddressForPlatform);
-    race_streams_are_unsure();
-    return next(platform, name);
-}
-
-RACE_WRAPPER void *clGetExtensionFunctionAddress(const char *name)
-{
-    NEXT(clGetExtensionFunctionAddress);
-    race_streams_are_unsure();
-    return next(name);
 }

@@ -17,4 +17,8 @@
 /* What is enqueued in the queue from now on comes after these events. */
 void race_queue_waits(cl_command_queue queue, cl_uint n_events, const cl_event *events);
 
+/* A turn for a command of the program's own, if it accesses mapped memory. */
+void race_copy_turn(struct race_turn *turn, const struct race_call *call, const struct race_work *work,
+                    cl_command_queue queue, cl_uint n_events, const cl_event *events, cl_event *event);
+
 #endif

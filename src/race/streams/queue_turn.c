@@ -83,10 +83,25 @@ void race_queue_turn(struct race_turn *turn, const struct race_call *call, const
         race_op_begins(turn->op);
 }
 
+/* A copy of memory that is not mapped is left alone. */
+void race_copy_turn(struct race_turn *turn, const struct race_call *call, const struct race_work *work,
+                    cl_command_queue queue, cl_uint n_events, const cl_event *events, cl_event *event)
+{
+    struct race_place place;
+    const struct race_call nobody = {.thread = NULL};
+    const bool is_mapped =
+        race_locate(&place, (uintptr_t)work->dest, race.pe) || race_locate(&place, (uintptr_t)work->source, race.pe);
+    race_queue_waits(queue, n_events, events);
+    race_queue_turn(turn, is_mapped ? call : &nobody, work, queue, n_events, events, event);
+}
+
+/* The library or OpenCL may have refused what should have been enqueued between. */
 void race_queue_turn_ends(struct race_turn *turn)
 {
     if (!turn->op)
         return;
+    if (!turn->done && REAL(clEnqueueMarkerWithWaitList)(turn->handle, turn->n_events, turn->events, &turn->done))
+        race_fatal("a queue takes no commands any more");
     tell_at(turn->done, turn->op, race_op_ends, turn->told);
     const cl_int status = REAL(clEnqueueMarkerWithWaitList)(turn->handle, 1, &turn->told, turn->event_asked);
     if (status != CL_SUCCESS)

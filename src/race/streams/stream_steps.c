@@ -108,8 +108,11 @@ void race_end_collective(struct race_op *op)
 
 /* ---- the program's own commands ---------------------------------------------------------------------------------- */
 
+/* NULL: memory that is not mapped, or none. */
 void race_begin_copy(struct race_op *op)
 {
-    race_own(&op->call, op->work.source, op->work.source_size, 0);
-    race_own(&op->call, op->work.dest, op->work.dest_size, RACE_WRITE);
+    if (op->work.source)
+        race_own(&op->call, op->work.source, op->work.source_size, 0);
+    if (op->work.dest)
+        race_own(&op->call, op->work.dest, op->work.dest_size, RACE_WRITE);
 }
