@@ -31,7 +31,7 @@ def calls():
         import _calls
     finally:
         sys.path.remove(folder)
-    return _calls.CALLS.values(), _calls.GROUPS
+    return _calls.CALLS.values()
 
 
 def function(call, type_, group):
@@ -68,8 +68,7 @@ def is_checked(call):
 
 
 def source(chosen):
-    groups = calls()[1]
-    functions = [function(call, type_, group) for call in chosen for type_ in call.types for group in groups]
+    functions = [function(call, type_, group) for call in chosen for type_ in call.types for group in call.groups]
     return '#include "platform.h"\n\n' + "\n\n".join(functions) + "\n"
 
 
@@ -114,7 +113,7 @@ def write(clang, include, chosen, is_debug, path):
 def make(include, folder, clang="clang"):
     """Writes for the usual and the debug build: one file of bitcode, of which Triton takes what it needs, and one of PTX
     for each call, since Numba takes files as they are."""
-    known = list(calls()[0])
+    known = list(calls())
     work = []
     for build, is_debug in (("release", False), ("debug", True)):
         os.makedirs(os.path.join(folder, build), exist_ok=True)

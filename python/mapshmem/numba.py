@@ -12,7 +12,8 @@ put_block. Those of elements have their type before it: p_int64_thread, atomic_a
 
 Addresses, sizes and signals are integers of 64 bits, addresses those in this PE's arrays. view and team are the addresses
 of views (`Mapped.device_view`, `Team.device_view`). A call that one thread of a group makes (p, g, signal_op, atomic
-operations, test) is made once by a warp or block, and all its threads get the result. Nothing is linked but what a
+operations, test) is made once by a warp or block, and all its threads get the result. reducescatter and the forms with a view
+(sum_reduce_direct and so on), which are for large data, are for blocks. Nothing is linked but what a
 kernel calls. With MAPSHMEM_DEVICE_DEBUG in the environment when this module is imported, a PE that does not exist and an
 address outside of the object of its view end the kernel with a line that says so.
 """
@@ -26,7 +27,7 @@ from typing import Any
 from numba import cuda
 
 from ._kernels._bitcode import path
-from ._kernels._calls import CALLS, GROUPS, Call
+from ._kernels._calls import CALLS, Call
 
 _KINDS = {"address": "uint64", "size": "uint64", "uint64": "uint64", "int": "int32", "": "int32"}
 
@@ -44,9 +45,9 @@ def _bindings() -> Any:
     debug = bool(os.environ.get("MAPSHMEM_DEVICE_DEBUG"))
     for call in CALLS.values():
         for type_ in call.types:
-            for group in GROUPS:
+            for group in call.groups:
                 yield call.symbol(type_, group)[len("mapshmem_") :], _declared(call, type_, group, debug)
 
 
 globals().update(_bindings())
-__all__ = [call.symbol(type_, group)[len("mapshmem_") :] for call in CALLS.values() for type_ in call.types for group in GROUPS]
+__all__ = [call.symbol(type_, group)[len("mapshmem_") :] for call in CALLS.values() for type_ in call.types for group in call.groups]

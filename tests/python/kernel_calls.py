@@ -77,14 +77,14 @@ def check_numba():
     import numba_cuda
     from mapshmem import numba as device
     from mapshmem._kernels._bitcode import path
-    from mapshmem._kernels._calls import CALLS, GROUPS
+    from mapshmem._kernels._calls import CALLS
     from numba import cuda, types
 
     compiled = 0
     kinds = {"address": types.uint64, "size": types.uint64, "uint64": types.uint64, "int": types.int32}
     for call in CALLS.values():
         for type_ in call.types:
-            for group in GROUPS:
+            for group in call.groups:
                 names = {"called": getattr(device, call.symbol(type_, group)[len("mapshmem_") :])}
                 given = ", ".join(call.parameters)
                 exec(f"def kernel({given}):\n    called({given})\n", names)

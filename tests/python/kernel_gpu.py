@@ -137,8 +137,9 @@ def functions(memory):
     """All of Triton; of Numba every type with one group, and each call with every group."""
     for call in CALLS.values():
         for i, type_ in enumerate(call.types):
-            for k, group in enumerate(memory.groups):
-                if i == 0 or k == i % len(memory.groups):
+            groups = [group for group in call.groups if group in memory.groups]
+            for k, group in enumerate(groups):
+                if i == 0 or k == i % len(groups):
                     yield call, type_, group
 
 

@@ -10,7 +10,7 @@ import sys
 import kernel_cases
 import mapshmem as shmem
 import numpy as np
-from mapshmem._kernels._calls import CALLS, GROUPS
+from mapshmem._kernels._calls import CALLS
 
 THREADS = {"thread": 1, "warp": 4, "block": 5}  # a warp that is played has 4
 _KERNEL = ctypes.CFUNCTYPE(None)
@@ -63,12 +63,12 @@ class Memory:
 
 
 def end_of(memory, made):
-    """What a call by one thread says, and the exit status of its process."""
+    """What a call by its smallest group says, and the exit status of its process."""
     there, here = os.pipe()
     child = os.fork()
     if not child:
         os.dup2(here, 1)
-        memory.make(made, "thread")
+        memory.make(made, CALLS[made.name].groups[0])
         os._exit(0)
     os.close(here)
     with os.fdopen(there) as said:
@@ -103,7 +103,7 @@ def main():
     made = 0
     for call in CALLS.values():
         for type_ in call.types:
-            for group in GROUPS:
+            for group in call.groups:
                 kernel_cases.check(memory, me, n, call, type_, group)
                 made += 1
     refused = check_refusals(memory) if sys.argv[2:] == ["debug"] else 0

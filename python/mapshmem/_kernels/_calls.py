@@ -16,7 +16,7 @@ _KINDS = {"nbytes": "size", "nelems": "size", "signal": "uint64", "pe": "int", "
 
 
 class Call(NamedTuple):
-    """is_of_one: one thread of a group makes the call, and all get its result. touches: (address, its bytes) in this PE's
+    """groups: who can make it; of large data few threads would be slow, so what is for these is made for blocks. is_of_one: one thread of a group makes the call, and all get its result. touches: (address, its bytes) in this PE's
     copy of the object of the view named first; a debug build looks at them."""
 
     name: str
@@ -26,6 +26,7 @@ class Call(NamedTuple):
     types: Tuple[str, ...] = ("",)
     is_of_one: bool = False
     touches: Tuple[Tuple[str, str, str], ...] = ()
+    groups: Tuple[str, ...] = GROUPS
 
     def kind(self, parameter: str) -> str:
         """The type of a parameter, or of "result"."""
@@ -97,7 +98,7 @@ def _waits() -> List[Call]:
 def _straight(call: Call, nbytes: str) -> Call:
     """The form with a view: data go straight to dest, of which so many bytes are written."""
     return call._replace(name=call.name + "_direct", parameters=("team", "view") + call.parameters[1:],
-                         code=call.code.replace("team,", "team, view,"), touches=(("view", "dest", nbytes),))
+                         code=call.code.replace("team,", "team, view,"), touches=(("view", "dest", nbytes),), groups=("block",))
 
 
 def _collectives() -> List[Call]:
@@ -111,7 +112,8 @@ def _collectives() -> List[Call]:
     for kind in ("reduce", "reducescatter"):
         for operation, types in _REDUCTIONS.items():
             code = f"shmemx_device_{operation}_{kind}(group, team, at<T>(dest), at<T>(source), nelems)"
-            calls.append(Call(f"{operation}_{kind}", ("team", "dest", "source", "nelems"), "", code, types))
+            calls.append(Call(f"{operation}_{kind}", ("team", "dest", "source", "nelems"), "", code, types,
+                              groups=GROUPS if kind == "reduce" else ("block",)))
             if kind == "reduce":
                 straight.append(_straight(calls[-1], "nelems * sizeof(T)"))
     return calls + straight
