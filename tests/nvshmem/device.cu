@@ -5,6 +5,7 @@
 // of a module. device.sh builds it in every way, and runs it.
 //
 // Usage: device [LIBRARY MODULE]: a shared library made of device_unit.cu and a module made of device_module.cu
+//        device wrong: a kernel names an address that is not symmetric
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
@@ -78,6 +79,12 @@ __global__ void use_own_memory(uint64_t *words, int *failed)
     nvshmem_uint64_atomic_add(&words[1], nvshmem_uint64_g(&words[0], me), me);
     if (nvshmem_uint64_atomic_fetch(&words[1], me) != 14)
         *failed = __LINE__;
+}
+
+// Memory of this PE alone, for another one: the kernel ends, and the host says why.
+__global__ void name_wrong_address(uint64_t *words)
+{
+    nvshmem_uint64_p(&words[threadIdx.x], 1, (nvshmem_my_pe() + 1) % nvshmem_n_pes());
 }
 
 // Kernels that end without a quiet: a barrier of their stream completes what they have put.
@@ -208,6 +215,10 @@ int main(int argc, char **argv)
     run.own = zeroed(static_cast<check_memory *>(nvshmem_malloc(sizeof *run.own)));
     run.team = NVSHMEM_TEAM_WORLD;
     nvshmem_barrier_all();
+    if (argc == 2) {
+        name_wrong_address<<<1, THREADS>>>(reinterpret_cast<uint64_t *>(run.local));
+        finish(run.failed, "a kernel that names a wrong address");
+    }
     check_all(run, "the slab");
     check_ends(run);
 

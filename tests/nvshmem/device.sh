@@ -68,5 +68,8 @@ done
 pes '' 3
 pes '' 2 SHMEM_NODE_SIZE=1
 pes '' 2 SHMEM_GPU_ROUTE=staged
+# shellcheck disable=SC2016 # the inner shell expands
+try 'a wrong address is told' 100 bash -c '"$1/bin/oshrun" --bind none -n 2 "$2/device" wrong 2>&1 | tee /dev/stderr |
+    grep -q "a put or p for PE [01] named the address"' told "$prefix" "$folder"
 echo "device.sh: $passed passed, $failed failed"
 [ "$failed" = 0 ]

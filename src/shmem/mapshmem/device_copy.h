@@ -137,17 +137,17 @@ SHMEMI_DEVICE_TEMPLATE void copy_between_bytes(const GROUP &group, char *dest, c
     copy_units<UNIT, LOADS>(group, dest + head, source + head, nbytes - head - tail);
 }
 
-/* For collective operations, which copy at several places: the code is there once, and takes few registers. */
-template <class GROUP>
+/* For collective operations, which copy at several places, and out of slots: the code is there once, and takes few registers. */
+template <class LOADS = fewer_loads, class GROUP>
 SHMEMI_DEVICE_RARE void copy_apart(const GROUP group, char *dest, const char *source, word nbytes)
 {
     const word apart = reinterpret_cast<word>(dest) ^ reinterpret_cast<word>(source);
     if (apart % sizeof(quad) == 0)
-        copy_between_bytes<quad, fewer_loads>(group, dest, source, nbytes);
+        copy_between_bytes<quad, LOADS>(group, dest, source, nbytes);
     else if (apart % sizeof(half) == 0)
-        copy_between_bytes<half, fewer_loads>(group, dest, source, nbytes);
+        copy_between_bytes<half, LOADS>(group, dest, source, nbytes);
     else
-        copy_between_bytes<unsigned char, fewer_loads>(group, dest, source, nbytes);
+        copy_between_bytes<unsigned char, LOADS>(group, dest, source, nbytes);
 }
 
 } // namespace shmemi_device

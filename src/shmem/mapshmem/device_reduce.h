@@ -51,13 +51,16 @@ SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device
                                          const member_data &data)
 {
     const word number = next_number(group, team, false);
+    const kept_data kept(data);
+    T *const volatile to = dest;
     spread(group, team, number, data);
     announce(group, team, number);
     await(group, team, number);
-    end_spread(group, team, data.nbytes);
-    combine_slots<OP>(group, team, number, dest,
-                      reinterpret_cast<const T *>(data.source + static_cast<word>(team.pe) * data.stride),
-                      data.bytes_for(team.pe) / sizeof(T));
+    const member_data mine = kept.get();
+    end_spread(group, team, mine.nbytes);
+    combine_slots<OP>(group, team, number, to,
+                      reinterpret_cast<const T *>(mine.source + static_cast<word>(team.pe) * mine.stride),
+                      mine.bytes_for(team.pe) / sizeof(T));
 }
 
 /* Piece by piece; the parts of `source` are `stride` elements apart. */
@@ -65,17 +68,17 @@ template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_t &team, T *dest, const T *source,
                                    unsigned long stride, unsigned long nelems)
 {
-    const member_data all = {reinterpret_cast<const char *>(source), stride * sizeof(T), nelems * sizeof(T), 0};
-    T *to = dest;
-    word at = 0;
+    const kept_data all(member_data{reinterpret_cast<const char *>(source), stride * sizeof(T), nelems * sizeof(T), 0});
+    T *const volatile to = dest;
+    volatile word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {
-        const word piece = piece_of<T>(team) * sizeof(T), left = all.nbytes - at, n = left < piece ? left : piece;
-        reduce_piece<OP>(
-            group, team, to + at / sizeof(T),
-            member_data{all.source + at, all.stride, n, static_cast<word>(team.n_pes - 1) * all.stride + n});
-        at += n;
+        const word now = at, piece = piece_of<T>(team) * sizeof(T), left = all.nbytes - now;
+        const word n = left < piece ? left : piece, step = all.stride;
+        at = now + n;
+        reduce_piece<OP>(group, team, to + now / sizeof(T),
+                         member_data{all.source + now, step, n, static_cast<word>(team.n_pes - 1) * step + n});
     }
 }
 
@@ -84,9 +87,11 @@ template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce_slices(const GROUP &group, const shmemx_device_team_t &team,
                                           const shmemx_device_view_t &view, T *dest, const member_data &slices)
 {
-    T *mine = dest + static_cast<word>(team.pe) * slices.stride / sizeof(T);
-    reduce_piece<OP>(group, team, mine, slices);
-    const word number = next_number(group, team, false), nbytes = slices.bytes_for(team.pe);
+    T *const volatile kept = dest + static_cast<word>(team.pe) * slices.stride / sizeof(T);
+    const volatile word nbytes_kept = slices.bytes_for(team.pe);
+    reduce_piece<OP>(group, team, kept, slices);
+    const word number = next_number(group, team, false), nbytes = nbytes_kept;
+    T *mine = kept;
     put_to_all(group, team, view, reinterpret_cast<char *>(mine),
                member_data{reinterpret_cast<const char *>(mine), 0, nbytes, nbytes});
     announce(group, team, number);
@@ -114,16 +119,16 @@ SHMEMI_DEVICE_TEMPLATE void reduce_directly(const GROUP &group, const shmemx_dev
         reduce<OP>(group, team, dest, source, 0, nelems);
         return;
     }
-    const member_data all = {reinterpret_cast<const char *>(source), 0, nelems * sizeof(T), 0};
-    T *to = dest;
-    word at = 0;
+    const kept_data all(member_data{reinterpret_cast<const char *>(source), 0, nelems * sizeof(T), 0});
+    T *const volatile to = dest;
+    volatile word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {
-        const word left = all.nbytes - at, share = slice_of<T>(team, left);
+        const word now = at, left = all.nbytes - now, share = slice_of<T>(team, left);
         const word whole = share * static_cast<unsigned>(team.n_pes), here = left < whole ? left : whole;
-        reduce_slices<OP>(group, team, view, to + at / sizeof(T), member_data{all.source + at, share, share, here});
-        at += here;
+        at = now + here;
+        reduce_slices<OP>(group, team, view, to + now / sizeof(T), member_data{all.source + now, share, share, here});
     }
 }
 

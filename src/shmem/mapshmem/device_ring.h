@@ -384,7 +384,7 @@ SHMEMI_DEVICE_RARE void get_by_slots(const GROUP group, shmemi_device_ring *ring
             wait_done(ring, ticket);
         }
         ticket = group.share(ticket);
-        copy<fewer_fresh_loads>(group, dest, slot_of(ring, ticket), n);
+        copy_apart<fewer_fresh_loads>(group, dest, slot_of(ring, ticket), n);
         group.sync();
         if (group.rank() == 0)
             give_entry(ring, ticket);

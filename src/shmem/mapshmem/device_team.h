@@ -91,6 +91,20 @@ struct member_data {
     }
 };
 
+/* It is kept in memory while other data are copied: registers are few, 64 for each thread of a block of 1024. */
+struct kept_data {
+    const char *volatile source;
+    volatile word stride, nbytes, total;
+    explicit SHMEMI_DEVICE_MEMBER kept_data(const member_data &data)
+        : source(data.source), stride(data.stride), nbytes(data.nbytes), total(data.total)
+    {
+    }
+    SHMEMI_DEVICE_MEMBER member_data get() const
+    {
+        return member_data{source, stride, nbytes, total};
+    }
+};
+
 /* A nonblocking put by the agent. */
 template <class GROUP>
 SHMEMI_DEVICE_RARE void put_apart_by_agent(const GROUP group, const shmemx_device_view_t &view, char *dest,
@@ -134,12 +148,14 @@ template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void spread(const GROUP &group, const shmemx_device_team_t &team, word number,
                                    const member_data &data)
 {
+    const kept_data kept(data);
     await(group, team, number - 1);
     SHMEMI_DEVICE_AS_IT_IS
     for (int i = 1; i < team.n_pes; i++) {
         const int m = (team.pe + i) % team.n_pes;
-        put_apart(group, team.work, data_of(team, number, team.pe), data.source + static_cast<word>(m) * data.stride,
-                  data.bytes_for(m), world_pe(team, m));
+        const member_data now = kept.get();
+        put_apart(group, team.work, data_of(team, number, team.pe), now.source + static_cast<word>(m) * now.stride,
+                  now.bytes_for(m), world_pe(team, m));
     }
     group.sync();
 }
@@ -203,10 +219,12 @@ template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_to_all(const GROUP &group, const shmemx_device_team_t &team,
                                        const shmemx_device_view_t &view, char *dest, const member_data &data)
 {
+    const kept_data kept(data);
     SHMEMI_DEVICE_AS_IT_IS
     for (int i = 1; i < team.n_pes; i++) {
         const int m = (team.pe + i) % team.n_pes;
-        put_apart(group, view, dest, data.source + static_cast<word>(m) * data.stride, data.bytes_for(m),
+        const member_data now = kept.get();
+        put_apart(group, view, dest, now.source + static_cast<word>(m) * now.stride, now.bytes_for(m),
                   world_pe(team, m));
     }
     end_puts(group, view);
