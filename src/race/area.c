@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 struct race_area *race_area;
@@ -103,7 +104,7 @@ uint16_t race_routine(const char *name)
 struct invitation {
     int64_t pid;
     int32_t descriptor, error;
-    uint64_t bytes;
+    uint64_t bytes, token; /* on another host the number may be that of a process of another job */
 };
 
 /* The heap begins the window, whose base is aligned more than the library's own part of the heap is long. */
@@ -148,7 +149,10 @@ static void invite(struct invitation *invitation)
         race_fatal("cannot make memory that the PEs share: %s", strerror(errno));
     invitation->pid = getpid();
     invitation->descriptor = descriptor;
+    if (getrandom(&invitation->token, sizeof invitation->token, 0) != sizeof invitation->token)
+        race_fatal("no random numbers: %s", strerror(errno));
     race_area = map_area(descriptor, invitation->bytes);
+    race_area->token = invitation->token;
 }
 
 static void accept_invitation(const struct invitation *invitation, size_t bytes)
@@ -159,9 +163,9 @@ static void accept_invitation(const struct invitation *invitation, size_t bytes)
     (void)snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)invitation->pid, invitation->descriptor);
     ssize_t length = readlink(path, name, sizeof name - 1);
     int descriptor = length > 0 && strstr(name, "mapshmem-race") ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    if (descriptor < 0)
+    race_area = descriptor < 0 || lseek(descriptor, 0, SEEK_END) != (off_t)bytes ? NULL : map_area(descriptor, bytes);
+    if (!race_area || race_area->token != invitation->token)
         race_fatal("cannot open the memory that PE 0 shares (%s): --race needs all PEs on one host", path);
-    race_area = map_area(descriptor, bytes);
     close(descriptor);
 }
 

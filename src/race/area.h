@@ -21,7 +21,7 @@ enum {
     RACE_ARRIVALS = 65536,
     RACE_REPORTS = 8192, /* pairs of places that have been reported */
     RACE_SPILLED = 1 << 20,
-    RACE_SPILLED_HEADS = 1 << 18,
+    RACE_SPILLED_HEADS = 64 * RACE_STRIPES,
     RACE_CELLS = 2, /* of a word */
     RACE_WORD = 8,
 };
@@ -86,18 +86,19 @@ struct race_pe {
 };
 
 struct race_area {
+    uint64_t token; /* by which those who are invited know it */
     atomic_uint n_components, n_threads, n_lanes, n_routines, n_spilled, n_reports, n_lost, has_given_up;
     struct race_pe pe[RACE_PES_MAX];
     struct race_component component[RACE_COMPONENTS_MAX];
     struct race_lane lane[RACE_LANES_MAX];
     char routine[RACE_ROUTINES_MAX][RACE_ROUTINE_BYTES];
     race_lock stripe[RACE_STRIPES];
-    race_lock lanes_lock, meetings_lock, locks_lock, arrivals_lock, spill_lock, reports_lock, routines_lock;
+    race_lock lanes_lock, meetings_lock, locks_lock, arrivals_lock, reports_lock, routines_lock;
     race_lock history_lock[RACE_THREADS_MAX];
     uint64_t reported[RACE_REPORTS];
     struct race_arrival arrival[RACE_ARRIVALS];
     uint32_t spilled_head[RACE_SPILLED_HEADS];
-    uint32_t spilled_free; /* the first of those that were given back */
+    uint32_t spilled_free[RACE_STRIPES]; /* the first of those that words of the stripe have given back */
     struct race_spilled spilled[RACE_SPILLED];
     struct race_meeting meeting[RACE_MEETINGS];
     struct race_lock_object lock[RACE_LOCKS];

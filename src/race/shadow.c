@@ -8,10 +8,12 @@
 
 #include <string.h>
 
+_Static_assert(RACE_CELLS == 2, "race_extend looks at two cells");
+
 /* Bit of the last cell's place: the word has more cells elsewhere. */
 static const uint64_t has_spilled = UINT64_C(1) << 63;
 
-enum { WORDS_OF_STRIPE = 128, FOUND_MOST = 4 };
+enum { FOUND_MOST = 4, ALL_BYTES = 0xff };
 
 /* A cell that an access did not race with, and whether it need not be kept: words side by side often have the same. */
 struct judged {
@@ -31,7 +33,7 @@ struct check {
 
 static race_lock *stripe_of(uint64_t word)
 {
-    return &race_area->stripe[(word / WORDS_OF_STRIPE * 0x9e3779b97f4a7c15u >> 40) % RACE_STRIPES];
+    return &race_area->stripe[race_stripe(word)];
 }
 
 static bool are_atomic_together(uint64_t a, uint64_t b)
@@ -198,7 +200,7 @@ void race_check(struct race_word *word, unsigned first, size_t size, const struc
     for (; size; word++, check.word++, first = 0) {
         check.key = race_key(access->when, access->component, bytes_in_word(first, size), access->flags);
         check.more_bytes = 0;
-        if (!held || check.word % WORDS_OF_STRIPE == 0)
+        if (!held || check.word % RACE_WORDS_OF_STRIPE == 0)
             held = hold_stripe(held, check.word);
         check_word(word, &check);
         size -= n_in_word(first, size);
@@ -207,6 +209,55 @@ void race_check(struct race_word *word, unsigned first, size_t size, const struc
         race_lock_give(held);
     for (unsigned i = 0; i < check.n_found; i++)
         race_report(&check.found[i]);
+}
+
+/* Whether a cell is the access that is given, by other bytes. */
+static bool is_part_of(const struct race_cell *cell, uint64_t key, uint64_t place)
+{
+    const uint64_t old = atomic_load_explicit(&cell->key, memory_order_relaxed);
+    return ((old ^ key) & ~(UINT64_C(0xff) << 8)) == 0 && (cell->place & ~has_spilled) == place;
+}
+
+/* A turn of a loop. */
+struct race_turn {
+    uint64_t key;
+    bool may_race;
+};
+
+static bool look_for_race(uint64_t old, uint64_t place, void *argument)
+{
+    (void)place;
+    struct race_turn *turn = argument;
+    if ((uint16_t)(old >> 16) != (uint16_t)(turn->key >> 16) && conflict(turn->key, old))
+        turn->may_race = true;
+    return false;
+}
+
+bool race_extend(struct race_word *word, uint64_t key, uint64_t place)
+{
+    struct race_cell *own = &word->cell[0], *other = &word->cell[1];
+    if (!is_part_of(own, key, place)) {
+        own = &word->cell[1];
+        other = &word->cell[0];
+        if (!is_part_of(own, key, place))
+            return false;
+    }
+    if ((race_key_bytes(atomic_load_explicit(&own->key, memory_order_relaxed)) | race_key_bytes(key)) == ALL_BYTES)
+        return false;
+    const uint64_t number = race_word_number(word);
+    race_lock *stripe = stripe_of(number);
+    struct race_turn turn = {.key = key};
+    race_lock_take(stripe);
+    (void)look_for_race(atomic_load_explicit(&other->key, memory_order_relaxed), 0, &turn);
+    if (word->cell[RACE_CELLS - 1].place & has_spilled)
+        (void)race_visit_spilled(number, look_for_race, &turn);
+    const bool is_done = !turn.may_race && is_part_of(own, key, place);
+    if (is_done)
+        atomic_store_explicit(&own->key,
+                              atomic_load_explicit(&own->key, memory_order_relaxed) | (key & UINT64_C(0xff) << 8),
+                              memory_order_relaxed);
+    race_lock_give(stripe);
+    return is_done;
 }
 
 /* The writes that a thread has seen. */
@@ -251,10 +302,14 @@ static bool take_away(uint64_t key, uint64_t place, void *argument)
 
 void race_clear(struct race_word *word, size_t size)
 {
+    race_lock *held = NULL;
     for (struct race_word *end = word + (size + RACE_WORD - 1) / RACE_WORD; word < end; word++) {
-        struct race_cell *last = &word->cell[RACE_CELLS - 1];
-        if (last->place & has_spilled)
-            (void)race_visit_spilled(race_word_number(word), take_away, NULL);
+        const uint64_t number = race_word_number(word);
+        held = hold_stripe(held, number);
+        if (word->cell[RACE_CELLS - 1].place & has_spilled)
+            (void)race_visit_spilled(number, take_away, NULL);
         memset(word, 0, sizeof *word);
     }
+    if (held)
+        race_lock_give(held);
 }

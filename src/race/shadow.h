@@ -19,9 +19,21 @@ static inline uint8_t race_key_bytes(uint64_t key)
     return (uint8_t)(key >> 8);
 }
 
+/* Which lock a word has: RACE_WORDS_OF_STRIPE in a row have the same one. */
+enum { RACE_WORDS_OF_STRIPE = 128 };
+static inline size_t race_stripe(uint64_t word)
+{
+    return (word / RACE_WORDS_OF_STRIPE * 0x9e3779b97f4a7c15u >> 40) % RACE_STRIPES;
+}
+
 /* Compare an access to size bytes, beginning at byte first of a word, with what the words have, report races, and keep
  * it. */
 void race_check(struct race_word *word, unsigned first, size_t size, const struct race_access *access);
+
+/* One more turn of a loop over the bytes of a word of this PE: true if the word has the load or store by other bytes
+ * already, and nothing that it may race with. The key has the bytes of this turn. The last turn, after which the access takes
+ * the place of those before it, is left to race_check. */
+bool race_extend(struct race_word *word, uint64_t key, uint64_t place);
 
 /* What a thread that has seen the value of size bytes learns from who wrote them. */
 void race_see(struct race_thread *thread, struct race_word *word, unsigned first, size_t size, int pe);

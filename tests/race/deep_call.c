@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     (void)argv;
     shmem_init();
     if (argc > 1)
-        (void)shmemx_put_deep(&word, sizeof word, &word, NULL, 1, 0);
+        (void)shmemx_deep_release(NULL, &word, 0);
     shmem_finalize();
     return 0;
 }

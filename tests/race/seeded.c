@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Small programs of the kinds that people write, each with one mistake if the second argument is racy, and without it
- * otherwise. The two accesses that race stand in lines that end with the program's name. races.test runs them with 3 PEs.
+ * otherwise. The two accesses that race stand in lines that end with the program's name. seeded.test runs them with 3 PEs.
+ * A third argument is the status with which the program ends.
  */
 #include "choose.h"
 
@@ -323,5 +324,5 @@ int main(int argc, char **argv)
 {
     is_racy = argc > 2 && !strcmp(argv[2], "racy");
     const int status = run_chosen(argc, argv, programs, sizeof programs / sizeof *programs);
-    return sum == -1 ? 1 : status;
+    return argc > 3 ? atoi(argv[3]) : sum == -1 ? 1 : status;
 }

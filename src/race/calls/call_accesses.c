@@ -87,7 +87,8 @@ void race_put_signal(struct race_call *call, void *dest, const void *source, siz
         return;
     const struct race_lane *lane = race_lane_of(call->thread, call->context);
     const uint16_t component = race_signalled_component(lane, to, race_word_number(place.word));
-    touch_local(call, local_side(call, component, is_nbi), 0, source, size);
+    if (source)
+        touch_local(call, local_side(call, component, is_nbi), 0, source, size);
     touch_remote(call, access_of(call, component, RACE_WRITE), lane, dest, size, to);
     touch_remote(call, access_of(call, component, RACE_WRITE | RACE_ATOMIC | call->domain), lane, signal,
                  sizeof *signal, to);

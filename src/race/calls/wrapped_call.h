@@ -49,7 +49,8 @@ struct race_team *race_team_of(shmem_team_t handle);
 int race_world_pe(const struct race_call *call, int pe);
 void race_forget_handles(void);
 
-/* call_accesses.c: accesses of transfers. Addresses and PE as the program gave them, sizes in bytes. */
+/* call_accesses.c: accesses of transfers. Addresses and PE as the program gave them, sizes in bytes; a side whose address
+ * is NULL is not looked at. */
 void race_put(struct race_call *call, void *dest, const void *source, size_t size, int pe, bool is_nbi);
 void race_get(struct race_call *call, void *dest, const void *source, size_t size, int pe, bool is_nbi);
 void race_put_signal(struct race_call *call, void *dest, const void *source, size_t size, uint64_t *signal, int pe,

@@ -36,7 +36,7 @@ static inline bool has(const struct race_cell *cell, uint64_t wanted, uint8_t by
 static inline __attribute__((always_inline)) void touch(void *pointer, size_t size, bool is_write, uintptr_t pc)
 {
     const uintptr_t address = (uintptr_t)pointer;
-    const struct race_word *word;
+    struct race_word *word;
     size_t offset;
     if ((offset = address - race.window_base) < race.window_size)
         word = race.window + offset / RACE_WORD;
@@ -52,6 +52,9 @@ static inline __attribute__((always_inline)) void touch(void *pointer, size_t si
         const uint64_t wanted = (uint64_t)thread->now << 16 | thread->component;
         const uint8_t bytes = (uint8_t)(((1u << size) - 1) << first);
         if (has(&word->cell[0], wanted, bytes, is_write) || has(&word->cell[1], wanted, bytes, is_write))
+            return;
+        const uint64_t key = race_key(thread->now, thread->component, bytes, is_write ? RACE_WRITE : 0);
+        if (size < RACE_WORD && !thread->inside && race_extend(word, key, pc & RACE_PC_MASK))
             return;
     }
     race_touch(address, size, is_write ? RACE_WRITE : 0, pc);
