@@ -67,7 +67,7 @@ def _element(call: Call, pointer: Any) -> Tuple[str, Any]:
     element = pointer.dtype.element_ty
     bits = 8 * (element.primitive_bitwidth // 8)
     if element.is_floating() and call.name not in _OF_BITS:
-        names = [f"float{bits}"]
+        names = ["bfloat16" if element.is_bf16() else f"float{bits}"]
     else:
         names = [f"uint{bits}", f"int{bits}"] if element.is_int_unsigned() else [f"int{bits}"]
     found = next((name for name in names if name in call.types), None)

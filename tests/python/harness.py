@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Python tests share: runs the functions of a program whose names begin with test_, in their order, on all PEs,
-and then end(); an exception ends the job, or with KEEP_GOING in the environment is only shown at first, where every PE
+"""What the Python tests share: runs the functions of a program whose names begin with test_, or those that its arguments name,
+in their order, on all PEs, and then end(); an exception ends the job, or with KEEP_GOING in the environment is only shown at first, where every PE
 has it."""
 
 import os
@@ -14,7 +14,7 @@ def main(functions, end=shmem.finalize):
     failed = 0
     shmem.init()
     for name, function in list(functions.items()):
-        if name.startswith("test_"):
+        if name.startswith("test_") and name in (sys.argv[1:] or [name]):
             try:
                 function()
             except BaseException:

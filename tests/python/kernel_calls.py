@@ -6,8 +6,8 @@ import re
 import sys
 
 ARCHITECTURES = (70, 80, 90, 100)
-ELEMENTS = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64", "float32": "fp32",
-            "float64": "fp64"}
+ELEMENTS = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+            "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 
 
 def kernel_text(call, type_):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times on tensors of PyTorch, in microseconds, medians of three: half a round trip of put_signal between PEs 0 and 1 from
-Python in a stream and in a graph, and inside of a Triton kernel; sums of all PEs in a stream and in a graph, beside NCCL's by
+Python in a stream, beside the same calls in C if their library is named, and in a graph, and inside of a Triton kernel; sums of all PEs in a stream and in a graph, beside NCCL's by
 torch.distributed where each PE has a GPU of its own.
 
-Usage: oshrun -n 2 python3 tensor_times.py"""
+Usage: oshrun -n 2 python3 tensor_times.py [LIBRARY]      (of ping_pong.c)"""
 
+import ctypes
 import statistics
 import sys
 import tempfile
@@ -17,17 +18,24 @@ import torch
 ROUNDS, MOST = 200, 128 << 20
 
 
+def seconds(work, times):
+    """Of one of so many times."""
+    torch.cuda.synchronize()
+    shmem.barrier_all()
+    begin = time.perf_counter()
+    work()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / times
+
+
+def medians(ways, times):
+    """Of three rounds, in which all ways have their turns; one before warms up."""
+    rounds = [[seconds(work, times) for work in ways] for _ in range(4)]
+    return [statistics.median(found) for found in zip(*rounds[1:])]
+
+
 def median(work, times):
-    """Of three: seconds of one of so many times."""
-    found = []
-    for _ in range(4):
-        torch.cuda.synchronize()
-        shmem.barrier_all()
-        begin = time.perf_counter()
-        work()
-        torch.cuda.synchronize()
-        found.append((time.perf_counter() - begin) / times)
-    return statistics.median(found[1:])  # the first one warms up
+    return medians([work], times)[0]
 
 
 def graph_of(work, stream):
@@ -45,7 +53,8 @@ class PingPong:
         self.me, self.turn = shmem.my_pe(), 0
         self.stream = torch.cuda.Stream(priority=-1)
 
-    def in_stream(self, nbytes):
+    def in_stream(self, nbytes, library):
+        """From Python, and in C if there is a library."""
         dest, source, signal = self.inbox[:nbytes], self.data[:nbytes], self.signals[0]
 
         def work():
@@ -57,7 +66,13 @@ class PingPong:
                 if self.me == 1:
                     dest.put_signal(source, signal, self.turn, 0, stream=self.stream)
 
-        return median(work, 2 * ROUNDS)
+        def work_in_c():
+            addresses = [ctypes.c_void_p(memory.address) for memory in (dest, source, signal)]
+            library.ping_pong(*addresses, ctypes.c_size_t(nbytes), ctypes.c_uint64(self.turn), ROUNDS,
+                              ctypes.c_void_p(self.stream.cuda_stream))
+            self.turn += ROUNDS
+
+        return medians([work] + ([work_in_c] if library else []), 2 * ROUNDS)
 
     def in_graph(self, nbytes):
         dest, source, signal = self.inbox[:nbytes], self.data[:nbytes], self.signals[1]
@@ -95,10 +110,11 @@ class PingPong:
         return median(work, 2 * ROUNDS)
 
 
-def ping_pongs(maps, tensors):
+def ping_pongs(maps, tensors, library):
     ping_pong = PingPong(*maps)
     for nbytes in (8, 1024, 65536, 16 << 20):
-        line = f"put_signal of {nbytes:9} bytes: stream {ping_pong.in_stream(nbytes) * 1e6:8.2f}"
+        found = ping_pong.in_stream(nbytes, library)
+        line = f"put_signal of {nbytes:9} bytes: stream " + "   in C ".join(f"{time_ * 1e6:8.2f}" for time_ in found)
         if shmem.kernels_may_wait():
             line += f"   graph {ping_pong.in_graph(nbytes) * 1e6:8.2f}"
             if nbytes <= 65536:
@@ -159,7 +175,7 @@ def main():
         torch.cuda.synchronize()
         data, inbox, words = (shmem.map(tensor) for tensor in tensors)
         if shmem.n_pes() == 2:
-            ping_pongs((data, inbox, words.view("u8")), tensors)
+            ping_pongs((data, inbox, words.view("u8")), tensors, ctypes.CDLL(sys.argv[1]) if sys.argv[1:] else None)
         sums(data, inbox, tensors)
         shmem.barrier_all()
 

@@ -36,12 +36,14 @@ class Call(NamedTuple):
         return "_".join(part for part in ("mapshmem", self.name, type_, group) if part)
 
 
-_WORDS = ("int32", "int64", "uint32", "uint64")
+_WORDS = ("int16", "int32", "int64", "uint16", "uint32", "uint64")
 _AMO_WORDS = ("int32", "int64")
 _UNITS = ("int8", "int16", "int32", "int64")
-_REALS = ("float32", "float64")
+_REALS = ("float16", "bfloat16", "float32", "float64")
 _NUMBERS = _AMO_WORDS + _REALS  # sums and products of words have the same bits with and without a sign
-_ORDERED = _WORDS + _REALS  # which of two words is less depends on the sign
+_ORDERED = ("int32", "int64", "uint32", "uint64") + _REALS  # which of two words is less depends on the sign
+_REDUCTIONS = {"sum": _NUMBERS, "prod": _NUMBERS, "min": _ORDERED, "max": _ORDERED, "and": _AMO_WORDS, "or": _AMO_WORDS,
+               "xor": _AMO_WORDS}  # fmt: skip
 
 
 def _transfers() -> List[Call]:
@@ -92,19 +94,27 @@ def _waits() -> List[Call]:
     ]  # fmt: skip
 
 
+def _straight(call: Call, nbytes: str) -> Call:
+    """The form with a view: data go straight to dest, of which so many bytes are written."""
+    return call._replace(name=call.name + "_direct", parameters=("team", "view") + call.parameters[1:],
+                         code=call.code.replace("team,", "team, view,"), touches=(("view", "dest", nbytes),))
+
+
 def _collectives() -> List[Call]:
     calls = [Call(name, ("team",), "", f"shmemx_device_{name}(group, team)") for name in ("barrier", "sync")]
-    calls.append(Call("broadcast", ("team", "dest", "source", "nbytes", "root"), "",
-                      "shmemx_device_broadcast(group, team, at<char>(dest), at<char>(source), nbytes, root)"))
-    for name in ("fcollect", "alltoall"):
-        calls.append(Call(name, ("team", "dest", "source", "nbytes"), "",
-                          f"shmemx_device_{name}(group, team, at<char>(dest), at<char>(source), nbytes)"))
-    for operation, types in (("sum", _NUMBERS), ("prod", _NUMBERS), ("min", _ORDERED), ("max", _ORDERED), ("and", _AMO_WORDS),
-                             ("or", _AMO_WORDS), ("xor", _AMO_WORDS)):
-        name = operation + "_reduce"
-        calls.append(Call(name, ("team", "dest", "source", "nelems"), "",
-                          f"shmemx_device_{name}(group, team, at<T>(dest), at<T>(source), nelems)", types))
-    return calls
+    straight = []
+    for name, last, nbytes in (("broadcast", ("root",), "nbytes"), ("fcollect", (), "nbytes * team.n_pes"),
+                               ("alltoall", (), "nbytes * team.n_pes")):
+        code = f"shmemx_device_{name}({', '.join(('group', 'team', 'at<char>(dest)', 'at<char>(source)', 'nbytes') + last)})"
+        calls.append(Call(name, ("team", "dest", "source", "nbytes") + last, "", code))
+        straight.append(_straight(calls[-1], nbytes))
+    for kind in ("reduce", "reducescatter"):
+        for operation, types in _REDUCTIONS.items():
+            code = f"shmemx_device_{operation}_{kind}(group, team, at<T>(dest), at<T>(source), nelems)"
+            calls.append(Call(f"{operation}_{kind}", ("team", "dest", "source", "nelems"), "", code, types))
+            if kind == "reduce":
+                straight.append(_straight(calls[-1], "nelems * sizeof(T)"))
+    return calls + straight
 
 
 CALLS: Dict[str, Call] = {call.name: call for call in _transfers() + _words() + _waits() + _collectives()}
