@@ -45,7 +45,7 @@ WANTED = ["bin/" + name for name in TOOLS] + ["share/bash-completion/completions
 WITH_CUDA = {"lib/mapshmem/oshcopy.so"}  # only a library that was built with it has these
 
 # What every Linux has, as auditwheel counts it.
-EVERYWHERE = re.compile(r"(linux-vdso|ld-linux-x86-64|lib(c|m|z|dl|rt|pthread|gcc_s|stdc\+\+))\.so")
+EVERYWHERE = re.compile(r"(linux-vdso|ld-linux-(x86-64|aarch64)|lib(c|m|z|dl|rt|pthread|gcc_s|stdc\+\+))\.so")
 
 
 def run(*command):
