@@ -4,47 +4,16 @@
  * steps of the interpreter: a put of a few bytes takes less time than these. With other arguments, or if something is
  * wrong with them, nothing is done but to call the method of the same name in Python (_put...), which copes or complains.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03090000
-#include <Python.h>
+#include "quick.h"
+
 #include <structmember.h>
 
-#include "checked.h"
-
 #include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
-
-#if PY_VERSION_HEX < 0x030b0000 || Py_LIMITED_API + 0 < 0x030b0000
-/* The stable interface has it from Python 3.11 on; it is the same in all versions before. */
-typedef struct {
-    void *buf;
-    PyObject *obj;
-    Py_ssize_t len, itemsize;
-    int readonly, ndim;
-    char *format;
-    Py_ssize_t *shape, *strides, *suboffsets;
-    void *internal;
-} Py_buffer;
-enum { PyBUF_SIMPLE = 0, PyBUF_WRITABLE = 1 };
-PyAPI_FUNC(int) PyObject_GetBuffer(PyObject *object, Py_buffer *buffer, int flags);
-PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *buffer);
-#endif
-
-/* The same with this form of calls, which is stable from Python 3.10 on. */
-#ifndef METH_FASTCALL
-#define METH_FASTCALL 0x0080
-#endif
 
 PyMODINIT_FUNC PyInit__quick(void);
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */
-
-/* Of a call of shmmap: what its handles share. */
-struct state {
-    PyObject head;
-    char is_mapped, is_writable;
-};
 
 static PyMemberDef state_members[] = {
     {"is_mapped", T_BOOL, offsetof(struct state, is_mapped), 0, NULL},
@@ -60,14 +29,6 @@ static PyType_Slot state_slots[] = {
 
 static PyType_Spec state_spec = {
     "mapshmem._quick.State", sizeof(struct state), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, state_slots,
-};
-
-/* A range of mapped memory. It never changes, so nothing in Python can make it longer than it is. */
-struct memory {
-    PyObject head;
-    PyObject *dtype, *mapping; /* mapping: a state */
-    void *address;
-    Py_ssize_t nbytes;
 };
 
 static PyObject *state_type, *memory_type, *context_type, *ndarray_type, *dtype_name, *kept_name;
@@ -149,14 +110,6 @@ static PyType_Spec memory_spec = {
 
 /* ---- one side of a transfer -------------------------------------------------------------------------------------- */
 
-struct side {
-    void *address;
-    Py_ssize_t nbytes;
-    PyObject *dtype;
-    Py_buffer buffer;
-    bool is_array; /* buffer and dtype have to be given back */
-};
-
 static bool take_handle(const struct memory *memory, bool write, struct side *side)
 {
     const struct state *state = (const struct state *)memory->mapping;
@@ -184,7 +137,7 @@ static bool take_array(PyObject *array, bool write, struct side *side)
     return side->dtype;
 }
 
-static bool take(PyObject *object, bool write, struct side *side)
+bool quick_take(PyObject *object, bool write, struct side *side)
 {
     if ((PyObject *)Py_TYPE(object) == ndarray_type)
         return take_array(object, write, side);
@@ -192,7 +145,7 @@ static bool take(PyObject *object, bool write, struct side *side)
            take_handle((const struct memory *)object, write, side);
 }
 
-static void give_back(struct side *side)
+void quick_give_back(struct side *side)
 {
     if (!side->is_array)
         return;
@@ -210,15 +163,14 @@ struct kind {
 static const struct kind put_kind = {mapshmem_py_put, true}, put_nbi_kind = {mapshmem_py_put_nbi, true};
 static const struct kind get_kind = {mapshmem_py_get, false}, get_nbi_kind = {mapshmem_py_get_nbi, false};
 
-/* Takes the number of an argument, if it is an ordinary one. */
-static bool take_pe(PyObject *number, int *pe_p)
+bool quick_take_int(PyObject *number, int *value_p)
 {
     int has_overflown = 0;
     if (!PyLong_Check(number))
         return false;
-    long pe = PyLong_AsLongAndOverflow(number, &has_overflown);
-    *pe_p = (int)pe;
-    return !has_overflown && pe >= 0 && pe <= INT_MAX;
+    long value = PyLong_AsLongAndOverflow(number, &has_overflown);
+    *value_p = (int)value;
+    return !has_overflown && value >= 0 && value <= INT_MAX;
 }
 
 /* Other threads of Python run meanwhile. */
@@ -241,10 +193,10 @@ static bool transfer(const struct kind *kind, shmem_ctx_t ctx, PyObject *dest_ob
 {
     struct side dest = {0}, source = {0};
     int pe = 0;
-    bool is_done = take_pe(number, &pe) && take(dest_object, true, &dest) && take(source_object, false, &source) &&
-                   move(kind, ctx, &dest, &source, pe);
-    give_back(&dest);
-    give_back(&source);
+    bool is_done = quick_take_int(number, &pe) && quick_take(dest_object, true, &dest) &&
+                   quick_take(source_object, false, &source) && move(kind, ctx, &dest, &source, pe);
+    quick_give_back(&dest);
+    quick_give_back(&source);
     return is_done;
 }
 
@@ -364,7 +316,8 @@ static PyType_Spec context_spec = {
 
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
-static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT, .m_name = "mapshmem._quick", .m_size = -1};
+static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT, .m_name = "mapshmem._quick", .m_size = -1,
+                                        .m_methods = quick_stream_methods};
 
 /* Returns a new reference to numpy.ndarray, or NULL with an exception. */
 static PyObject *find_ndarray(void)
@@ -390,8 +343,8 @@ PyMODINIT_FUNC PyInit__quick(void)
     kept_name = PyUnicode_InternFromString("_kept");
     memory_type = PyType_FromSpec(&memory_spec);
     context_type = PyType_FromSpec(&context_spec);
-    if (!module || !ndarray_type || !dtype_name || !kept_name || !state_type || !memory_type || !context_type ||
-        !add_type(module, "State", state_type) || !add_type(module, "Memory", memory_type) ||
+    if (!module || !quick_stream_init() || !ndarray_type || !dtype_name || !kept_name || !state_type || !memory_type ||
+        !context_type || !add_type(module, "State", state_type) || !add_type(module, "Memory", memory_type) ||
         !add_type(module, "Transfers", context_type))
         return NULL;
     return module;

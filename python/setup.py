@@ -80,7 +80,7 @@ LEAVE_NOTHING = {"egg_info", "dist_info", "bdist_wheel"}
 def setup_beside(work):
     """With pip, builds in the folder WORK: in the sources would remain what was made. Other commands build on what the
     call before has left, or name files relative to the sources."""
-    quick = Extension("mapshmem._quick", ["quick.c"], depends=["checked.h"], py_limited_api=True, **build_native.options)
+    quick = Extension("mapshmem._quick", ["quick.c", "quick_stream.c"], depends=["checked.h", "quick.h"], py_limited_api=True, **build_native.options)
     lend = Extension("mapshmem._lend", ["lend.c"], depends=["dlpack.h"], py_limited_api=True)
     options = {}
     if LEAVE_NOTHING.intersection(sys.argv):

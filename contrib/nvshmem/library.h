@@ -55,7 +55,7 @@ struct nvs_object {
     shmemx_device_view_t view; /* its size is 0 until a unit has asked for it */
 };
 
-extern struct nvs_object nvs_slab; /* of size 0 until the first allocation */
+extern struct nvs_object nvs_slab; /* the first slab; of size 0 until the first allocation */
 
 void nvs_slab_close(void);
 /* The work area of a team for kernels, in the slab: bytes at *mapped, or 0 if there is no slab yet. */
@@ -78,7 +78,13 @@ static inline size_t nvs_bytes(size_t nelems, size_t size)
     return __builtin_mul_overflow(nelems, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* Registered buffers, sorted by address; the views are up to date. */
+/* Symmetric memory beside the first slab: registered buffers, and further slabs. Is there room for one more? A call of
+ * nvs_object_insert follows, by no other thread. */
+bool nvs_objects_have_room(void);
+void nvs_object_insert(const struct nvs_object *object);
+/* Take out the one that begins at the address. */
+void nvs_object_take_out(uintptr_t own);
+/* All of them, sorted by address; the views are up to date. */
 int nvs_objects_views(const shmemx_device_view_t **views, unsigned *n);
 void nvs_objects_close(void);
 

@@ -182,8 +182,8 @@ static void end(void)
     shmem_barrier_all();
     atomic_store(&is_started, false);
     nvs_units_close();
-    nvs_objects_close();
     nvs_slab_close();
+    nvs_objects_close();
     nvs_teams_close();
     if (is_shmem_ours)
         shmem_finalize();

@@ -22,11 +22,12 @@ from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
+from . import _quick
 from ._native import ffi, lib
 from ._errors import require
 from ._kept import keep_enqueued
 from ._operands import UINT64, local, reachable, same_type, strided, symmetric, word
-from ._wait import Cmp, comparison
+from ._wait import _SIGNS, Cmp, comparison
 
 Events = Optional[List[Any]]
 _DEFAULT = lib.SHMEM_CTX_DEFAULT
@@ -156,6 +157,8 @@ def signal(what: str, sig: Any, pe: int) -> Any:
 def put_signal_on_stream(dest: Any, source: Any, sig: Any, value: int, pe: int, stream: Any, op: int = 1,
                          wait_for: Events = None) -> Any:
     """`put_signal` in a stream."""
+    if wait_for is None and _quick.put_signal_on_stream(dest, source, sig, value, pe, op, stream):
+        return None
     d, s, n = _transfer("put_signal_on_stream", dest, source, False, pe, stream)
     arguments = (d, s, n, signal("put_signal_on_stream", sig, pe), value, op, pe)
     return enqueue("putmem_signal", stream, wait_for, arguments, s)
@@ -168,6 +171,8 @@ def signal_op_on_stream(sig: Any, value: int, pe: int, stream: Any, op: int = 1,
 
 def signal_wait_until_on_stream(sig: Any, cmp: Cmp, value: int, stream: Any, wait_for: Events = None) -> Any:
     """The stream waits until this PE's signal meets the condition; data that were put with it are then there."""
+    if wait_for is None and _quick.signal_wait_until_on_stream(sig, _SIGNS.get(cmp, cmp), value, stream):
+        return None
     require()
     mine = signal("signal_wait_until_on_stream", sig, lib.shmem_my_pe())
     return enqueue("signal_wait_until", stream, wait_for, (mine, comparison(cmp), value))

@@ -87,6 +87,7 @@ void race_touch(uintptr_t address, size_t size, uint8_t flags, uintptr_t pc)
     if (!thread)
         return;
     thread->inside++;
+    thread->used = thread->now;
     struct race_access access = {.known = thread->time,
                                  .component = thread->component,
                                  .when = thread->now,

@@ -4,9 +4,11 @@
  */
 #include <shmemx.h>
 
-void ping_pong(void *dest, const void *source, uint64_t *signal, size_t nbytes, uint64_t before, int rounds, void *stream);
+void ping_pong(void *dest, const void *source, uint64_t *signal, size_t nbytes, uint64_t before, int rounds,
+               void *stream);
 
-void ping_pong(void *dest, const void *source, uint64_t *signal, size_t nbytes, uint64_t before, int rounds, void *stream)
+void ping_pong(void *dest, const void *source, uint64_t *signal, size_t nbytes, uint64_t before, int rounds,
+               void *stream)
 {
     const int me = shmem_my_pe();
     for (uint64_t turn = before + 1; turn <= before + (uint64_t)rounds; turn++) {

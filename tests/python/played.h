@@ -30,7 +30,8 @@ static inline unsigned short to_half(float value)
     const int place = size < 0.00001f || exponent < -13 ? -24 : exponent - 11; /* of the last digit */
     if (size >= 65520.f)
         return static_cast<unsigned short>(sign | 0x7c00u);
-    const unsigned digits = static_cast<unsigned>(nearbyintf(ldexpf(size, -place))); /* 2048 is carried over by adding */
+    const unsigned digits =
+        static_cast<unsigned>(nearbyintf(ldexpf(size, -place))); /* 2048 is carried over by adding */
     return static_cast<unsigned short>(sign | ((static_cast<unsigned>(place + 24) << 10) + digits));
 }
 

@@ -7,6 +7,7 @@
 
 #include <shmem.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

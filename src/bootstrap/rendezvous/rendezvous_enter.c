@@ -35,7 +35,8 @@ struct entering {
     uint16_t port;                   /* of the server, if it is who listens there */
     uint64_t end;                    /* of the wait for an answer */
     bool is_refused;                 /* the server has said why, which is logged */
-    const struct shmemi_venue *told; /* where the error was that says most */
+    int error;                       /* that says most */
+    const struct shmemi_venue *told; /* where it was */
 };
 
 static int receive_in_time(const struct entering *try, void *bytes, size_t size)
@@ -149,10 +150,12 @@ static unsigned weight_of(int rc)
     return weight;
 }
 
-/* All places once. The descriptor, or the error that says most. */
+/* All places once. The descriptor, or the error that says most; of a round that the end of shmem_init has cut short, that of the
+ * round before. */
 static int try_all(struct entering *try, int answer_ms)
 {
     char text[128];
+    const struct shmemi_venue *told = NULL;
     int most = 0;
     for (int i = 0; i < try->ticket->n_venues; i++) {
         const struct shmemi_venue *venue = &try->ticket->venues[i];
@@ -164,26 +167,35 @@ static int try_all(struct entering *try, int answer_ms)
             shmemi_debug("not let in at %s: %m", shmemi_venue_text(venue, text, sizeof text));
         if (weight_of(rc) > weight_of(most)) {
             most = rc;
-            try->told = venue;
+            told = venue;
         }
     }
-    return most;
+    if (!try->told || !shmemi_init_is_overdue()) {
+        try->error = most;
+        try->told = told;
+    }
+    return try->error;
 }
 
-static const char *fault_of(const struct shmemi_ticket *ticket, int rc)
+static const char *fault_by_variables(int rc)
 {
-    return rc == -ECONNREFUSED && ticket->is_patient ? "PE 0 has not come"
-           : rc == -EPERM                            ? "another user's process listens there"
-           : rc == -EACCES                           ? "who listens there does not know the key"
-                                                     : strerror(-rc);
+    return rc == -ECONNREFUSED ? "PE 0 has not come"
+           : rc == -EPERM      ? "another user's process listens there"
+           : rc == -EACCES
+               ? "who listens there has another key: SHMEM_KEY_FILE and torchrun's variables must be the same "
+                 "for all PEs"
+               : strerror(-rc);
 }
 
 static int report_failure(const struct entering *try, int rc)
 {
     const struct shmemi_ticket *ticket = try->ticket;
-    const char *fault = fault_of(ticket, rc);
-    char venue[128], text[256];
+    const char *fault = rc == -EACCES ? "who listens there does not know the key" : strerror(-rc);
+    char venue[128], text[384];
     shmemi_venue_text(try->told, venue, sizeof venue);
+    if (ticket->is_patient)
+        fault = ticket->is_host ? "this PE is PE 0, and listens, but MASTER_ADDR does not lead to its host"
+                                : fault_by_variables(rc);
     if (ticket->is_patient || shmemi_init_is_overdue()) {
         snprintf(text, sizeof text, "; this PE was not let in at %s%s: %s", venue,
                  ticket->n_venues > 1 ? " and other places" : "", fault);

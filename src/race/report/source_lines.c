@@ -49,43 +49,44 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *b
     return NULL;
 }
 
-/* Functions of ours in headers: names without a type in C++, and calls of kernels that threads play. */
-static bool is_header(const char *file)
+/* Whether a file is a header that is not the program's: the names without a type, which C++ has as functions, or those of
+ * the compiler and the system. */
+static bool is_foreign(const char *file)
 {
-    return strstr(file, "mapshmem/overloads.h") || strstr(file, "mapshmem/device_");
+    static const char *const parts[] = {"mapshmem/overloads.h", "mapshmem/device_", "/usr/include/", "/include/c++/",
+                                        "/lib/gcc/"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(file, parts[i]))
+            return true;
+    return false;
 }
 
-/* Where an inlined function is called: its file, and *line; NULL: it is none, or that is not known. */
-static const char *call_of(Dwarf_Die *scope, Dwarf_Files *files, size_t n_files, int *line)
+/* Where an inlined function is called. */
+static bool call_of(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, int *line)
 {
     Dwarf_Attribute attribute;
+    Dwarf_Files *files;
     Dwarf_Word number = 0, called_in = 0;
-    if (dwarf_tag(scope) != DW_TAG_inlined_subroutine ||
-        dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &number) ||
-        dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &called_in) || called_in >= n_files)
-        return NULL;
+    size_t n_files;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) ||
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &called_in) ||
+        dwarf_getsrcfiles(unit, &files, &n_files) || called_in >= n_files)
+        return false;
+    *file = dwarf_filesrc(files, called_in, NULL, NULL);
     *line = (int)number;
-    return dwarf_filesrc(files, called_in, NULL, NULL);
+    return *file;
 }
 
-/* The innermost place outside of our headers; *file and *line stay if there is none. */
+/* The innermost place that is the program's own, of functions that are inlined into one another. */
 static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
 {
-    Dwarf_Die *innermost = NULL, *scopes = NULL;
-    Dwarf_Files *files;
-    size_t n_files;
-    int called_at;
-    if (dwarf_getscopes(unit, address, &innermost) > 0 && !dwarf_getsrcfiles(unit, &files, &n_files)) {
-        const int n = dwarf_getscopes_die(&innermost[0], &scopes);
-        for (int i = 0; i < n && is_header(*file); i++) {
-            const char *caller = call_of(&scopes[i], files, n_files, &called_at);
-            if (caller) {
-                *file = caller;
-                *line = called_at;
-            }
-        }
-    }
-    free(innermost);
+    Dwarf_Die *scopes = NULL, *chain = NULL;
+    const int n_scopes = dwarf_getscopes(unit, address, &scopes);
+    const int n = n_scopes > 0 ? dwarf_getscopes_die(&scopes[0], &chain) : 0;
+    for (int i = 0; i < n && is_foreign(*file); i++)
+        if (dwarf_tag(&chain[i]) == DW_TAG_inlined_subroutine && !call_of(unit, &chain[i], file, line))
+            break;
+    free(chain);
     free(scopes);
 }
 
@@ -97,8 +98,7 @@ static const char *source_of(Dwfl_Module *module, Dwarf_Addr address, int *line)
     const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
     if (!file || dwarf_lineno(entry, line))
         return NULL;
-    if (is_header(file))
-        leave_headers(unit, address - bias, &file, line);
+    leave_headers(unit, address - bias, &file, line);
     return file;
 }
 
