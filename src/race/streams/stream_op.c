@@ -22,7 +22,7 @@ static struct race_stream streams[STREAMS_MOST];
 static unsigned n_streams = FIRST_EXACT;
 static bool is_unsure;
 static race_lock lock;
-static atomic_uint n_pending;
+static atomic_uint n_pending; /* of the library */
 
 /* How often what is complete in streams that are not exact has become more. */
 atomic_uint race_stream_news;
@@ -173,6 +173,12 @@ static struct race_thread *new_stream(void)
     return thread;
 }
 
+/* Operations of the library, for which it waits itself in the end. */
+static unsigned n_of_library(const struct race_op *op)
+{
+    return op->work.begin != race_begin_copy;
+}
+
 /* What threads do with the buffers until the operation begins has to be seen, too. */
 static void watch_buffers(const struct race_work *work)
 {
@@ -201,7 +207,7 @@ struct race_op *race_op_new(const struct race_call *call, struct race_stream *st
     race_lock_give(&lock);
     op->call.thread = stream->thread;
     op->call.context = RACE_STREAM_CONTEXTS + number_of(stream);
-    atomic_fetch_add(&n_pending, 1);
+    atomic_fetch_add(&n_pending, n_of_library(op));
     return op;
 }
 
@@ -240,7 +246,7 @@ void race_op_ends(struct race_op *op)
     if (is_unsure)
         atomic_fetch_add(&race_stream_news, 1);
     race_lock_give(&lock);
+    atomic_fetch_sub(&n_pending, n_of_library(op));
     free(op->born);
     free(op);
-    atomic_fetch_sub(&n_pending, 1);
 }
