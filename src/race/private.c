@@ -87,6 +87,19 @@ void race_private_check(uintptr_t address, size_t size, const struct race_access
     }
 }
 
+void race_private_watch(uintptr_t address, size_t size)
+{
+    struct race_place place;
+    if (race_locate_mapped(&place, address))
+        return;
+    while (size) {
+        const size_t part = rest_of_page(address, size);
+        (void)race_private_word(address, true);
+        address += part;
+        size -= part;
+    }
+}
+
 void race_private_clear(uintptr_t address, size_t size)
 {
     while (size) {

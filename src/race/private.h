@@ -13,6 +13,9 @@ void race_private_enter_thread(void);
 /* The word of the shadow for an address; NULL: its page is not watched. makes: watch it, unless there is no room. */
 struct race_word *race_private_word(uintptr_t address, bool makes);
 
+/* Watch the pages of a range from now on, which is private unless it is symmetric. */
+void race_private_watch(uintptr_t address, size_t size);
+
 /* Check an access, and keep it where its page is watched. watches: watch its pages from now on. */
 void race_private_check(uintptr_t address, size_t size, const struct race_access *access, bool watches);
 

@@ -68,6 +68,7 @@ static void on_queues_fence(void)
 #define shmem_barrier_all() (on_queues_complete(), shmem_barrier_all())
 #define shmem_quiet() (shmem_quiet(), on_queues_complete())
 #define shmem_fence() (shmem_fence(), on_queues_fence())
+#define shmem_clear_lock(...) (on_queues_complete(), shmem_clear_lock(__VA_ARGS__))
 #undef shmem_put_nbi
 #undef shmem_get_nbi
 #define shmem_int_put(...) ON_BLOCKING(int_put, __VA_ARGS__)

@@ -53,6 +53,20 @@ static void source_changed(void)
     }
 }
 
+/* Nor may memory that is not symmetric change; here the queue waits for another PE first. */
+static void private_source_changed(void)
+{
+    int source[4] = {1, 2, 3, 4};
+    if (me == 0) {
+        shmemx_signal_wait_until_on_queue(&signal_word, SHMEM_CMP_EQ, 1, queue, 0, NULL, NULL);
+        shmemx_int_put_on_queue(words, source, 4, 1, queue, 0, NULL, NULL); // private_source_changed
+        source[1] = 7;                                                      // private_source_changed
+        clFinish(queue);
+    }
+    if (me == 2)
+        shmem_uint64_atomic_set(&signal_word, 1, 0);
+}
+
 /* What a queue gets is not there yet. */
 static void got_too_early(void)
 {
@@ -224,6 +238,7 @@ int main(int argc, char **argv)
         PROGRAM(copy_and_put),
         PROGRAM(read_too_early),
         PROGRAM(copy_of_a_put),
+        PROGRAM(private_source_changed),
     };
     return run_chosen_between(argc, argv, programs, sizeof programs / sizeof programs[0], open_queues, close_queues);
 }

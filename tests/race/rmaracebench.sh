@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# rmaracebench.sh DIR [PATTERN] - run the OpenSHMEM programs of RMARaceBench (RWTH Aachen University) under --race
+# rmaracebench.sh [--queues] DIR [PATTERN] - run the OpenSHMEM programs of RMARaceBench (RWTH Aachen University) under --race
 #
-# DIR is a copy of the suite; PATTERN chooses programs by name. The end of a program's name says whether it has a race: yes
+# DIR is a copy of the suite; PATTERN chooses programs by name. --queues: their transfers are operations on OpenCL queues. The end of a program's name says whether it has a race: yes
 # or no; the number of PEs stands in the program. A line for each program says what was found, the last one how many were
 # judged right, and how many races were reported that are none. The exit status is 0 when at least 118 of 122 were right and
 # nothing false was reported.
@@ -11,7 +11,12 @@
 # OSHCC and OSHRUN name the commands (oshcc, oshrun), CFLAGS more options for the compiler.
 
 set -u
-suite=${1:?usage: rmaracebench.sh DIR [PATTERN]}/SHMEM
+form=()
+if [ "${1:-}" = --queues ]; then
+    form=(-w -include "$(dirname "$0")/on_queues.h" '-Wl,--no-as-needed' -lOpenCL)
+    shift
+fi
+suite=${1:?usage: rmaracebench.sh [--queues] DIR [PATTERN]}/SHMEM
 pattern=${2:-*}
 oshcc=${OSHCC:-oshcc} oshrun=${OSHRUN:-oshrun}
 work=$(mktemp -d)
@@ -23,7 +28,7 @@ verdict() {
     local npes
     npes=$(sed -n 's/.*"NPROCS": *\([0-9]*\).*/\1/p' "$1")
     # shellcheck disable=SC2086
-    "$oshcc" --race -fopenmp ${CFLAGS:-} "$1" -o "$work/program" >"$work/out" 2>&1 || { echo "does not compile"; return; }
+    "$oshcc" --race -fopenmp ${CFLAGS:-} "${form[@]}" "$1" -o "$work/program" >"$work/out" 2>&1 || { echo "does not compile"; return; }
     timeout -k 5 60 "$oshrun" -n "$npes" "$work/program" >"$work/out" 2>&1
     case $? in
         0) echo no ;;

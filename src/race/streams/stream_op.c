@@ -3,6 +3,7 @@
  * Streams and their operations: what each knows, and who comes after it.
  */
 #include "race/streams/stream_op.h"
+#include "race/private.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static struct race_stream streams[STREAMS_MOST];
 static unsigned n_streams = FIRST_EXACT;
 static bool is_unsure;
 static race_lock lock;
-static atomic_uint n_pending;
+static atomic_uint n_pending; /* of the library */
 
 /* How often what is complete in streams that are not exact has become more. */
 atomic_uint race_stream_news;
@@ -172,19 +173,41 @@ static struct race_thread *new_stream(void)
     return thread;
 }
 
+/* Operations of the library, for which it waits itself in the end. */
+static unsigned n_of_library(const struct race_op *op)
+{
+    return op->work.begin != race_begin_copy;
+}
+
+/* What threads do with the buffers until the operation begins has to be seen, too. */
+static void watch_buffers(const struct race_work *work)
+{
+    const size_t size = work->dest_size > work->source_size ? work->dest_size : work->source_size;
+    const ptrdiff_t steps = work->n > 1 ? (ptrdiff_t)work->n - 1 : 0;
+    const ptrdiff_t dest_span = steps * work->dest_stride, source_span = steps * work->source_stride;
+    if (work->dest)
+        race_private_watch((uintptr_t)work->dest + (uintptr_t)(dest_span < 0 ? dest_span : 0),
+                           size + (size_t)labs(dest_span));
+    if (work->source)
+        race_private_watch((uintptr_t)work->source + (uintptr_t)(source_span < 0 ? source_span : 0),
+                           size + (size_t)labs(source_span));
+}
+
 struct race_op *race_op_new(const struct race_call *call, struct race_stream *stream, const struct race_work *work)
 {
     struct race_op *op = call->thread ? calloc(1, sizeof *op) : NULL;
     if (!op)
         return NULL;
     *op = (struct race_op){stream, race_publish(call->thread), *work, *call, {0}};
+    watch_buffers(work);
     race_lock_take(&lock);
     if (!stream->thread)
         stream->thread = new_stream();
+    (void)done_of(stream); /* a driver's thread should not allocate with the lock */
     race_lock_give(&lock);
     op->call.thread = stream->thread;
     op->call.context = RACE_STREAM_CONTEXTS + number_of(stream);
-    atomic_fetch_add(&n_pending, 1);
+    atomic_fetch_add(&n_pending, n_of_library(op));
     return op;
 }
 
@@ -223,7 +246,7 @@ void race_op_ends(struct race_op *op)
     if (is_unsure)
         atomic_fetch_add(&race_stream_news, 1);
     race_lock_give(&lock);
+    atomic_fetch_sub(&n_pending, n_of_library(op));
     free(op->born);
     free(op);
-    atomic_fetch_sub(&n_pending, 1);
 }
