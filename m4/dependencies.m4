@@ -58,9 +58,10 @@ AC_DEFUN([MAPSHMEM_CHECK_CUDA], [
     AS_IF([test $have_cuda = yes],
           [AC_DEFINE([HAVE_CUDA], [1], [CUDA headers are there])
            AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin$PATH_SEPARATOR$PATH])])
-    # The runtime library is for examples in which kernels are launched by <<<>>>.
+    # The runtime library is for examples in which kernels are launched by <<<>>>; nvcc compiles their host side for this
+    # machine.
     CUDART_LIBS=
-    AS_IF([test $have_cuda = yes],
+    AS_IF([test $have_cuda = yes && test "x$cross_compiling" != xyes],
           [for dir in "$cuda_dir/lib64" "$cuda_dir/targets/$cuda_target/lib" "$cuda_dir/lib"; do
                AS_IF([test -z "$CUDART_LIBS" && test -f "$dir/libcudart_static.a"],
                      [CUDART_LIBS="$dir/libcudart_static.a -lstdc++ -lrt -ldl -lpthread"])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Symmetric memory beside the slab: buffers of the program that it has registered.
+ * Symmetric memory beside the first slab: buffers of the program that it has registered, and further slabs.
  */
 #include "library.h"
 
@@ -43,7 +43,7 @@ void *nvs_registered_symmetric(const void *address)
     return mapped;
 }
 
-static void insert(struct nvs_object *object)
+void nvs_object_insert(const struct nvs_object *object)
 {
     pthread_rwlock_wrlock(&lock);
     const unsigned at = rank_of(object->own);
@@ -61,7 +61,12 @@ static void take_out(unsigned at)
     pthread_rwlock_unlock(&lock);
 }
 
-static bool has_room(void)
+void nvs_object_take_out(uintptr_t own)
+{
+    take_out(rank_of(own) - 1);
+}
+
+bool nvs_objects_have_room(void)
 {
     if (!buffers)
         buffers = calloc(MOST_BUFFERS, sizeof *buffers);
@@ -107,7 +112,7 @@ NVS_EXPORT void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, 
 {
     static const char routine[] = "nvshmemx_buffer_register_symmetric";
     nvs_enter(routine);
-    const bool is_right = buf_ptr && size && !flags && nvs_has_cuda() && has_room();
+    const bool is_right = buf_ptr && size && !flags && nvs_has_cuda() && nvs_objects_have_room();
     if (!is_right)
         (void)refuse(0, routine,
                      !nvs_has_cuda() ? "there is no CUDA here"
@@ -121,7 +126,7 @@ NVS_EXPORT void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, 
             (void)refuse(0, routine, shmemx_strerror(), buf_ptr);
         return NULL;
     }
-    insert(&object);
+    nvs_object_insert(&object);
     nvs_units_refresh();
     return buf_ptr;
 }

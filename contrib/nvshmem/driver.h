@@ -35,6 +35,7 @@ struct CUstream_st;
     X(allocate_on_stream, "cuMemAllocAsync", (nvs_device_address * address, size_t size, struct CUstream_st * stream)) \
     X(release_on_stream, "cuMemFreeAsync", (nvs_device_address address, struct CUstream_st * stream))                  \
     X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, nvs_device_address address))            \
+    X(lock_pages, "cuMemHostRegister_v2", (void *address, size_t size, unsigned flags))                                \
     X(stream_wait, "cuStreamSynchronize", (struct CUstream_st * stream))                                               \
     X(module_variable, "cuModuleGetGlobal_v2",                                                                         \
       (nvs_device_address * address, size_t * size, struct CUmod_st * module, const char *name))                       \

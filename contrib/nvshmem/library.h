@@ -11,6 +11,7 @@
 
 #include "host_types.h"
 
+#include <mapshmem_nvshmem/unit_state.h>
 #include <nvshmem_host.h>
 #include <shmemx_device.h>
 
@@ -54,7 +55,7 @@ struct nvs_object {
     shmemx_device_view_t view; /* its size is 0 until a unit has asked for it */
 };
 
-extern struct nvs_object nvs_slab; /* of size 0 until the first allocation */
+extern struct nvs_object nvs_slab; /* the first slab; of size 0 until the first allocation */
 
 void nvs_slab_close(void);
 /* The work area of a team for kernels, in the slab: bytes at *mapped, or 0 if there is no slab yet. */
@@ -77,7 +78,13 @@ static inline size_t nvs_bytes(size_t nelems, size_t size)
     return __builtin_mul_overflow(nelems, size, &bytes) ? SIZE_MAX : bytes;
 }
 
-/* Registered buffers, sorted by address; the views are up to date. */
+/* Symmetric memory beside the first slab: registered buffers, and further slabs. Is there room for one more? A call of
+ * nvs_object_insert follows, by no other thread. */
+bool nvs_objects_have_room(void);
+void nvs_object_insert(const struct nvs_object *object);
+/* Take out the one that begins at the address. */
+void nvs_object_take_out(uintptr_t own);
+/* All of them, sorted by address; the views are up to date. */
 int nvs_objects_views(const shmemx_device_view_t **views, unsigned *n);
 void nvs_objects_close(void);
 
@@ -104,6 +111,13 @@ void nvs_units_refresh(void);
 /* Tell those that do not have it, if a CUDA context is current. */
 void nvs_units_catch_up(void);
 void nvs_units_close(void);
+
+/* ---- complaints.c: why a kernel has ended itself ------------------------------------------------------------------ */
+
+/* Where kernels say it; NULL: it cannot be page-locked. */
+struct nvshmemi_mapshmem_complaint *nvs_complaint_place(void);
+/* Log it, once, if one has. Any thread. */
+void nvs_complaint_tell(void);
 
 #pragma GCC visibility pop
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The symmetric heap: one allocation, the slab, which is mapped once. Its allocator is that of MapSHMEM's own heap, so all
- * PEs, which make the same calls, find the same offsets.
+ * The symmetric heap: slabs, each an allocation that is mapped once. The first has NVSHMEM_SYMMETRIC_SIZE bytes; when a block
+ * finds no room, another one is made, which kernels and the host find as they find registered buffers. The allocator of each is
+ * that of MapSHMEM's own heap, so all PEs, which make the same calls, come to the same slabs and offsets.
  *
- *     areas of teams, for kernels | blocks of the program
+ *     areas of teams, for kernels (the first slab) | blocks of the program
  */
 #include "library.h"
 
@@ -18,14 +19,21 @@ enum {
     BLOCK_ALIGNMENT = 512,
     SLAB_ALIGNMENT = 2 << 20,     /* of the slab, and the most that a program can ask for */
     AREA_SLOTS_BYTES = 512 << 10, /* of an area, for the data of all members of a team */
-    SLOT_MOST_BYTES = 64 << 10
+    SLOT_MOST_BYTES = 64 << 10,
+    MOST_SLABS = 64
 };
 
 struct nvs_object nvs_slab;
 
-static struct shmemi_heap *heap;
-static nvs_device_address allocation; /* on the GPU: the slab begins at the next multiple of SLAB_ALIGNMENT */
-static void *host_slab;               /* on the host */
+struct slab {
+    struct nvs_object object;
+    struct shmemi_heap *heap;
+    nvs_device_address allocation; /* on the GPU: the object begins at the next multiple of SLAB_ALIGNMENT */
+    void *on_host;                 /* without CUDA */
+};
+
+static struct slab slabs[MOST_SLABS]; /* nvs_slab is that of the first */
+static unsigned n_slabs;
 
 static size_t round_up(size_t size, size_t unit)
 {
@@ -48,7 +56,7 @@ size_t nvs_slab_area(nvshmem_team_t team, void **mapped)
 /* The copy of a range of the slab on this PE. */
 static int set_zero(const char *routine, uintptr_t own, size_t size)
 {
-    if (allocation) {
+    if (!slabs[0].on_host) {
         int error = nvs_driver.set_bytes(own, 0, size);
         if (!error)
             error = nvs_driver.stream_wait(NULL);
@@ -66,47 +74,46 @@ int nvs_slab_clear_area(nvshmem_team_t team)
 
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
-static void release_allocation(void)
+static void release_allocation(struct slab *slab)
 {
-    if (allocation)
-        (void)nvs_driver.release(allocation); /* the program may have reset the GPU */
-    allocation = 0;
+    if (slab->allocation)
+        (void)nvs_driver.release(slab->allocation); /* the program may have reset the GPU */
+    slab->allocation = 0;
 }
 
 /* A PE that gets no memory takes part all the same, so that shmmap refuses on all PEs. */
-static int make_on_gpu(const char *routine, size_t size)
+static int make_on_gpu(const char *routine, struct slab *slab, size_t size)
 {
     const size_t all = size + SLAB_ALIGNMENT;
     int error = nvs_need_context(routine);
     if (!error)
         error = nvs_driver_failed(routine, "allocate the symmetric heap (NVSHMEM_SYMMETRIC_SIZE)",
-                                  nvs_driver.allocate(&allocation, all));
+                                  nvs_driver.allocate(&slab->allocation, all));
     if (error)
-        allocation = 0;
-    const uintptr_t own = round_up(allocation, SLAB_ALIGNMENT);
-    nvs_slab.mapped = allocation ? shmmap((void *)own, size, OSHM_MEMTYPE_CUDA) : shmmap(NULL, 0, 0);
-    if (nvs_slab.mapped) {
-        nvs_slab.own = own;
+        slab->allocation = 0;
+    slab->object.own = round_up(slab->allocation, SLAB_ALIGNMENT);
+    slab->object.mapped =
+        slab->allocation ? shmmap((void *)slab->object.own, size, OSHM_MEMTYPE_CUDA) : shmmap(NULL, 0, 0);
+    if (slab->object.mapped)
         return 0;
-    }
     if (shmem_my_pe() == 0)
-        shmemi_error("%s: the symmetric heap of %zu bytes cannot be mapped: %s", routine, size, shmemx_strerror());
-    release_allocation();
+        shmemi_error("%s: %zu bytes of the symmetric heap cannot be mapped: %s", routine, size, shmemx_strerror());
+    release_allocation(slab);
     return -ENOMEM;
 }
 
-static int make_on_host(const char *routine, size_t size)
+static int make_on_host(const char *routine, struct slab *slab, size_t size)
 {
-    host_slab = shmem_align(SLAB_ALIGNMENT, size);
-    nvs_slab.mapped = host_slab;
-    nvs_slab.own = (uintptr_t)host_slab;
-    if (!host_slab && shmem_my_pe() == 0)
+    slab->on_host = shmem_align(SLAB_ALIGNMENT, size);
+    slab->object.mapped = slab->on_host;
+    slab->object.own = (uintptr_t)slab->on_host;
+    if (!slab->on_host && shmem_my_pe() == 0)
         shmemi_error("%s: without CUDA the symmetric heap (NVSHMEM_SYMMETRIC_SIZE) is a part of SHMEM_SYMMETRIC_SIZE",
                      routine);
-    return host_slab ? 0 : -ENOMEM;
+    return slab->on_host ? 0 : -ENOMEM;
 }
 
-static int make(const char *routine, size_t size)
+static int make(const char *routine, struct slab *slab, size_t size)
 {
     const int has_cuda = nvs_has_cuda();
     const int all_have = nvs_agree_min(SHMEM_TEAM_WORLD, has_cuda),
@@ -116,41 +123,74 @@ static int make(const char *routine, size_t size)
             shmemi_error("%s: this PE has no GPU that CUDA can use, others have", routine);
         return -ENODEV;
     }
-    return has_cuda ? make_on_gpu(routine, size) : make_on_host(routine, size);
+    return has_cuda ? make_on_gpu(routine, slab, size) : make_on_host(routine, slab, size);
+}
+
+static void end_slab(struct slab *slab)
+{
+    if (slab->object.mapped && !slab->on_host)
+        shmumap(slab->object.mapped);
+    release_allocation(slab);
+    shmem_free(slab->on_host);
+    if (slab->heap)
+        shmemi_heap_destroy(slab->heap);
+    *slab = (struct slab){0};
+}
+
+/* Collective: one more slab, whose first bytes are not for the program. */
+static int add_slab(const char *routine, size_t reserved, size_t size)
+{
+    struct slab *slab = &slabs[n_slabs];
+    slab->heap = shmemi_heap_create(size, reserved, 0);
+    int rc = slab->heap ? make(routine, slab, size) : -ENOMEM;
+    if (rc) {
+        end_slab(slab);
+        return rc;
+    }
+    slab->object.size = size;
+    n_slabs++;
+    return 0;
 }
 
 /* The first call that needs the slab makes it; collective. */
 static int open_slab(const char *routine)
 {
     const size_t areas = round_up(NVS_TEAMS * area_bytes(), BLOCK_ALIGNMENT);
-    const size_t size = round_up(areas + nvs_symmetric_size, SLAB_ALIGNMENT);
-    if (nvs_slab.size)
+    if (n_slabs)
         return 0;
-    heap = shmemi_heap_create(size, areas, 0);
-    int rc = heap ? make(routine, size) : -ENOMEM;
-    if (!rc) {
-        nvs_slab.size = size;
-        rc = set_zero(routine, nvs_slab.own, areas);
-    }
+    int rc = add_slab(routine, areas, round_up(areas + nvs_symmetric_size, SLAB_ALIGNMENT));
+    rc = rc ? rc : set_zero(routine, slabs[0].object.own, areas);
     if (rc) {
         nvs_slab_close();
         return rc;
     }
+    nvs_slab = slabs[0].object;
     shmem_barrier_all(); /* all areas are clear */
+    nvs_units_refresh();
+    return 0;
+}
+
+/* Make room for a block; collective. */
+static int grow(const char *routine, size_t size)
+{
+    const size_t least = size > nvs_symmetric_size ? size : nvs_symmetric_size;
+    if (n_slabs == MOST_SLABS || !nvs_objects_have_room() || size > SIZE_MAX / 4)
+        return -ENOSPC;
+    if (add_slab(routine, 0, round_up(least, SLAB_ALIGNMENT)))
+        return -ENOSPC;
+    nvs_object_insert(&slabs[n_slabs - 1].object);
     nvs_units_refresh();
     return 0;
 }
 
 void nvs_slab_close(void)
 {
-    if (nvs_slab.size && !host_slab)
-        shmumap(nvs_slab.mapped);
-    release_allocation();
-    shmem_free(host_slab);
-    host_slab = NULL;
-    if (heap)
-        shmemi_heap_destroy(heap);
-    heap = NULL;
+    while (n_slabs) {
+        struct slab *slab = &slabs[--n_slabs];
+        if (n_slabs)
+            nvs_object_take_out(slab->object.own);
+        end_slab(slab);
+    }
     nvs_slab = (struct nvs_object){0};
 }
 
@@ -158,27 +198,48 @@ void nvs_slab_close(void)
 
 static void report_full(const char *routine, size_t size)
 {
-    struct shmemi_heap_state state;
-    shmemi_heap_state(heap, &state);
+    size_t all = 0, used = 0;
+    for (unsigned i = 0; i < n_slabs; i++) {
+        struct shmemi_heap_state state;
+        shmemi_heap_state(slabs[i].heap, &state);
+        all += state.size;
+        used += state.used;
+    }
     if (shmem_my_pe() == 0)
-        shmemi_warn("%s: no room for %zu bytes in the symmetric heap (%zu of %zu bytes used, largest free block %zu); "
-                    "NVSHMEM_SYMMETRIC_SIZE sets its size",
-                    routine, size, state.used, state.size, state.largest_free);
+        shmemi_warn(
+            "%s: no room for %zu bytes in the symmetric heap (%zu of %zu bytes used), and it cannot grow by as much; "
+            "NVSHMEM_SYMMETRIC_SIZE sets its size at the start",
+            routine, size, used, all);
+}
+
+/* In the first slab that has room. The result of the allocator. */
+static int allocate_in_slabs(size_t size, size_t alignment, void **block)
+{
+    int rc = -ENOSPC;
+    for (unsigned i = 0; i < n_slabs && rc == -ENOSPC; i++) {
+        size_t offset;
+        rc = shmemi_heap_allocate(slabs[i].heap, size, alignment, &offset);
+        if (!rc)
+            *block = (void *)(slabs[i].object.own + offset);
+    }
+    return rc;
 }
 
 /* Without the barrier on exit. */
 static void *allocate(const char *routine, size_t size, size_t alignment)
 {
-    size_t offset;
+    void *block = NULL;
     nvs_enter(routine);
     if (!size || open_slab(routine))
         return NULL;
-    const int rc = shmemi_heap_allocate(heap, size, alignment, &offset);
+    int rc = allocate_in_slabs(size, alignment, &block);
+    if (rc == -ENOSPC && !grow(routine, size))
+        rc = allocate_in_slabs(size, alignment, &block);
     if (rc == -ENOSPC)
         report_full(routine, size);
     else if (rc) /* logged; other PEs have made the block: the heaps would differ */
         shmem_global_exit(1);
-    return rc ? NULL : (void *)(nvs_slab.own + offset);
+    return block;
 }
 
 static void *allocate_collectively(const char *routine, size_t size, size_t alignment)
@@ -222,6 +283,9 @@ NVS_EXPORT void nvshmem_free(void *ptr)
     if (!ptr)
         return;
     shmem_barrier_all();
-    if (!nvs_slab.size || shmemi_heap_release(heap, (uintptr_t)ptr - nvs_slab.own))
+    unsigned i = 0;
+    while (i < n_slabs && (uintptr_t)ptr - slabs[i].object.own >= slabs[i].object.size)
+        i++;
+    if (i == n_slabs || shmemi_heap_release(slabs[i].heap, (uintptr_t)ptr - slabs[i].object.own))
         shmemi_fatal("nvshmem_free: %p is not the start of a block of the symmetric heap", ptr);
 }

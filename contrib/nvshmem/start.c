@@ -23,6 +23,7 @@ void nvs_enter(const char *routine)
         shmemi_fatal("%s: called before nvshmem_init, or after nvshmem_finalize", routine);
     if (atomic_load_explicit(&nvs_units_behind, memory_order_relaxed))
         nvs_units_catch_up();
+    nvs_complaint_tell();
 }
 
 static int refuse(int status, const char *cause)
@@ -181,8 +182,8 @@ static void end(void)
     shmem_barrier_all();
     atomic_store(&is_started, false);
     nvs_units_close();
-    nvs_objects_close();
     nvs_slab_close();
+    nvs_objects_close();
     nvs_teams_close();
     if (is_shmem_ours)
         shmem_finalize();
@@ -255,7 +256,7 @@ NVS_EXPORT void nvshmemi_mapshmem_prepare_launch(void)
 NVS_EXPORT int nvshmemi_mapshmem_share_of_blocks(int blocks)
 {
     nvs_enter("nvshmemx_collective_launch_query_gridsize");
-    const int share = blocks / shmemx_device_sharers() - shmemx_device_spare_blocks();
+    const int share = (blocks - shmemx_device_spare_blocks()) / shmemx_device_sharers();
     return share > 0 ? share : 0;
 }
 

@@ -7,9 +7,8 @@
 
 #include "driver.h"
 
-#include <mapshmem_nvshmem/unit_state.h>
-
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,11 @@ atomic_bool nvs_units_behind;
 
 /* ---- The state --------------------------------------------------------------------------------------------------- */
 
+static void *device_pointer(nvs_device_address address)
+{
+    return (void *)(uintptr_t)address;
+}
+
 static void keep_tables(nvs_device_address newest)
 {
     if (tables[KEPT_TABLES - 1])
@@ -42,21 +46,48 @@ static void keep_tables(nvs_device_address newest)
     tables[0] = newest;
 }
 
-/* Views of buffers and of teams, in one allocation on the GPU. */
+/* What kernels see of memory that is in no object: it is this PE's own, and reached as it is. */
+struct own_memory {
+    shmemx_device_view_t view;      /* in the table behind those of the objects */
+    struct shmemi_device_ring ring; /* without entries: for views while no object has made a ring */
+};
+
+static struct own_memory own_memory(struct shmemi_device_ring *ring)
+{
+    return (struct own_memory){
+        .view =
+            {
+                .ring = ring,
+                .size = ULLONG_MAX,
+                .first_pe = shmem_my_pe(),
+                .n_near = 1,
+                .pe = shmem_my_pe(),
+                .n_pes = shmem_n_pes(),
+            },
+    };
+}
+
+/* Views of teams, buffers and other memory, in one allocation on the GPU. */
 static int upload_tables(const shmemx_device_view_t *objects, unsigned n_objects, const shmemx_device_team_t *teams)
 {
     static const char routine[] = "nvshmem: what kernels know";
     const size_t team_bytes = NVS_TEAMS * sizeof *teams, object_bytes = n_objects * sizeof *objects;
     nvs_device_address memory = 0;
-    int error = nvs_driver.allocate(&memory, team_bytes + object_bytes);
-    if (!error) {
-        keep_tables(memory);
-        error = nvs_driver.copy_in(memory, teams, team_bytes);
-    }
+    int error = nvs_driver.allocate(&memory, team_bytes + object_bytes + sizeof(struct own_memory));
+    if (error)
+        return nvs_driver_failed(routine, "get memory for it on the GPU", error) ? -ENOMEM : 0;
+    keep_tables(memory);
+    const nvs_device_address behind = memory + team_bytes + object_bytes;
+    if (!state.slab.ring)
+        state.slab.ring = n_objects ? objects[0].ring : device_pointer(behind + offsetof(struct own_memory, ring));
+    const struct own_memory own = own_memory(state.slab.ring);
+    error = nvs_driver.copy_in(memory, teams, team_bytes);
     if (!error && n_objects)
         error = nvs_driver.copy_in(memory + team_bytes, objects, object_bytes);
-    state.teams = (const shmemx_device_team_t *)(uintptr_t)memory;
-    state.objects = (const shmemx_device_view_t *)(uintptr_t)(memory + team_bytes);
+    if (!error)
+        error = nvs_driver.copy_in(behind, &own, sizeof own);
+    state.teams = device_pointer(memory);
+    state.objects = device_pointer(memory + team_bytes);
     state.n_teams = NVS_TEAMS;
     state.n_objects = n_objects;
     return nvs_driver_failed(routine, "store it on the GPU", error) ? -EIO : 0;
@@ -74,6 +105,7 @@ static int build_state(void)
     state.slab = nvs_slab.view;
     state.slab.pe = shmem_my_pe();
     state.slab.n_pes = shmem_n_pes();
+    state.complaint = nvs_complaint_place();
     return upload_tables(objects, n_objects, teams);
 }
 
@@ -82,6 +114,8 @@ static int build_state(void)
 static bool tell_unit(struct nvshmemi_mapshmem_unit *unit)
 {
     const int rc = unit->set_state(&state);
+    if (rc > 0)
+        nvs_complaint_tell();
     if (rc > 0)
         shmemi_fatal("CUDA cannot store what the kernels of %s need: error %d of its runtime", unit->file, rc);
     unit->is_behind = rc != 0;

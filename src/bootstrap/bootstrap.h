@@ -23,7 +23,7 @@ struct shmemi_bootstrap {
     const char *(*host_name)(int node);
     /* What the launcher has bound this PE to, as a text for shmemi_cpus_from_list; NULL: not known. May be NULL itself. */
     const char *(*binding)(void);
-    /* Publish bytes under a key, for all PEs to get after the next fence. */
+    /* Publish bytes under a key, for all PEs to get after the next fence. Each start has keys of its own. */
     int (*put)(const char *key, const void *value, size_t size);
     int (*fence)(void);
     /* Fetch what pe published; at most *size_p bytes, set to their number. */

@@ -203,40 +203,26 @@ static uint64_t machine_name(void)
     return hash;
 }
 
-/* Each generation of the job has a key, and a name for it of its own: launchers keep what was published. */
-static void card_name(char *name, size_t size)
-{
-    snprintf(name, size, "mapshmem-job-%u", shmemi_job.generation);
-}
-
-static void binding_name(char *name, size_t size)
-{
-    snprintf(name, size, "mapshmem-binding-%u", shmemi_job.generation);
-}
+static const char card_name[] = "mapshmem-job", binding_name[] = "mapshmem-binding";
 
 /* The PEs of a node see each other's bindings in its segment; those of other nodes that are played on this host need
  * them as well. */
 static int publish_binding(void)
 {
-    char name[64];
-    binding_name(name, sizeof name);
     return shmemi_settings.node_size
-               ? shmemi_bootstrap->put(name, &shmemi_job.binding.own, sizeof shmemi_job.binding.own)
+               ? shmemi_bootstrap->put(binding_name, &shmemi_job.binding.own, sizeof shmemi_job.binding.own)
                : 0;
 }
 
 int shmemi_job_binding_of(int pe, cpu_set_t *cpus)
 {
-    char name[64];
     size_t size = sizeof *cpus;
-    binding_name(name, sizeof name);
-    int rc = shmemi_settings.node_size ? shmemi_bootstrap->get(pe, name, cpus, &size) : -ENOENT;
+    int rc = shmemi_settings.node_size ? shmemi_bootstrap->get(pe, binding_name, cpus, &size) : -ENOENT;
     return rc || size == sizeof *cpus ? rc : -EPROTO;
 }
 
 int shmemi_job_publish(uint64_t socket, bool has_failed)
 {
-    char name[64];
     struct card card = {.socket = has_failed ? 0 : socket, .machine = machine_name()};
     int rc = shmemi_job.pe == 0 ? shmemi_key_make(&shmemi_job.key) : 0;
     if (!rc && shmemi_job.n_pes > 1)
@@ -245,16 +231,13 @@ int shmemi_job_publish(uint64_t socket, bool has_failed)
         return rc;
     if (shmemi_job.pe == 0)
         card.key = shmemi_job.key;
-    card_name(name, sizeof name);
-    return shmemi_bootstrap->put(name, &card, sizeof card);
+    return shmemi_bootstrap->put(card_name, &card, sizeof card);
 }
 
 static int read_card(int pe, struct card *card)
 {
-    char name[64];
     size_t size = sizeof *card;
-    card_name(name, sizeof name);
-    int rc = shmemi_bootstrap->get(pe, name, card, &size);
+    int rc = shmemi_bootstrap->get(pe, card_name, card, &size);
     if (rc || size == sizeof *card)
         return rc;
     shmemi_error("what PE %d has published is not usable: do all PEs run the same version of MapSHMEM?", pe);

@@ -9,6 +9,9 @@
 #include "shmem/mapshmem/device_types.h"
 #include "shmmap/region.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Fill in the view of a region. 0, or -errno, logged: -ENOTSUP when kernels cannot use it. Any thread. */
 int shmemi_device_view(const struct shmemi_region *region, shmemx_device_view_t *view);
 
@@ -19,6 +22,24 @@ int shmemi_device_numbers(const shmemx_device_view_t *view, const int *numbers, 
 /* Free what was made for a region that is about to be unmapped; for all, with the numbers. No kernel uses it any more. */
 void shmemi_device_forget(uint32_t region);
 void shmemi_device_close(void);
+
+/* ---- What kernels have handed to the agent ------------------------------------------------------------------------- */
+
+struct shmemi_device_agent;
+extern _Atomic(struct shmemi_device_agent *) shmemi_device_served; /* NULL: no view has needed an agent yet */
+
+/* A wait for it; zeroed: not begun. */
+struct shmemi_device_drain {
+    bool has_begun;
+    struct shmemi_device_agent *agent; /* of which it waits for the first `until` entries; NULL: it is over */
+    uint64_t until;
+};
+
+/* Is everything complete that kernels have handed over which had ended when the first call began? What others have handed
+ * over by then may be included. Any thread but the agent's, again and again. (ring.c) */
+bool shmemi_device_is_drained(struct shmemi_device_drain *drain);
+/* Wait until it is. (drain.c) */
+void shmemi_device_quiet(void);
 
 /* ---- kernel_memory.c: memory that kernels read -------------------------------------------------------------------- */
 

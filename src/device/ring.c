@@ -23,11 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct shmemi_device_entry) == 64, "an entry is a cache line");
+_Static_assert(sizeof(struct shmemi_device_entry) == 64, "kernels have entries of 64 bytes");
 
 static pthread_t thread;
 static atomic_bool runs;
-static _Atomic(struct shmemi_device_agent *) served; /* newest first; none is removed before the end */
+_Atomic(struct shmemi_device_agent *) shmemi_device_served; /* newest first; none is removed before the end */
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
@@ -277,7 +277,7 @@ static void *run(void *argument)
         memory->streams->commands->serve_kernels();
     while (atomic_load(&runs)) {
         bool has_worked = false;
-        for (struct shmemi_device_agent *agent = atomic_load(&served); agent; agent = agent->next_served)
+        for (struct shmemi_device_agent *agent = atomic_load(&shmemi_device_served); agent; agent = agent->next_served)
             has_worked |= serve(agent);
         if (has_worked)
             turns = 0;
@@ -302,14 +302,51 @@ int shmemi_device_agent_serve(struct shmemi_device_agent *agent)
     int rc = start_once(agent->user.memory);
     if (rc)
         return rc;
-    agent->next_served = atomic_load(&served);
-    atomic_store(&served, agent);
+    agent->next_served = atomic_load(&shmemi_device_served);
+    atomic_store(&shmemi_device_served, agent);
     return 0;
+}
+
+/* ---- For others --------------------------------------------------------------------------------------------------- */
+
+static uint64_t done_by(const struct shmemi_device_agent *agent)
+{
+    return __atomic_load_n(&agent->progress->done, __ATOMIC_ACQUIRE);
+}
+
+/* How many entries have been taken, up to the last one that is written and not known to be done; without such a one, how many
+ * are done. A kernel that has ended has written all of its own, but one that runs may have taken an entry in front of them and
+ * not written it yet: so the whole ring is looked at. */
+static uint64_t handed_to(const struct shmemi_device_agent *agent)
+{
+    uint64_t until = done_by(agent);
+    for (unsigned i = 0; i < SHMEMI_DEVICE_ENTRIES; i++) {
+        const uint64_t sequence = sequence_of(&agent->entries[i]);
+        if ((int64_t)(sequence - until) > 0)
+            until = sequence;
+    }
+    return until;
+}
+
+static void wait_for(struct shmemi_device_drain *drain, struct shmemi_device_agent *agent)
+{
+    drain->agent = agent;
+    drain->until = agent ? handed_to(agent) : 0;
+}
+
+bool shmemi_device_is_drained(struct shmemi_device_drain *drain)
+{
+    if (!drain->has_begun)
+        wait_for(drain, atomic_load(&shmemi_device_served));
+    drain->has_begun = true;
+    while (drain->agent && (int64_t)(done_by(drain->agent) - drain->until) >= 0)
+        wait_for(drain, drain->agent->next_served);
+    return !drain->agent;
 }
 
 void shmemi_device_agents_stop(void)
 {
     if (atomic_exchange(&runs, false))
         pthread_join(thread, NULL);
-    atomic_store(&served, NULL);
+    atomic_store(&shmemi_device_served, NULL);
 }

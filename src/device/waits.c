@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct shmemi_device_wait) == 64, "each block writes a cache line of its own");
+_Static_assert(sizeof(struct shmemi_device_wait) == 64, "kernels have places of 64 bytes");
 
 static const size_t places_bytes = SHMEMI_DEVICE_WAITS * sizeof(struct shmemi_device_wait);
 

@@ -75,7 +75,8 @@ void race_touch_as(uintptr_t address, size_t size, struct race_access *access)
     }
     const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
     access->is_own_frame = race_here->n_strands && address - stack < race_here->frame - stack;
-    const bool is_under_way = race_area->component[access->component].kind != RACE_THREAD;
+    const struct race_component *component = &race_area->component[access->component];
+    const bool is_under_way = component->kind != RACE_THREAD || component->is_stream;
     if (race.watches_private || is_under_way)
         race_private_check(address, size, access, is_under_way || race.has_threads);
 }
@@ -86,6 +87,7 @@ void race_touch(uintptr_t address, size_t size, uint8_t flags, uintptr_t pc)
     if (!thread)
         return;
     thread->inside++;
+    thread->used = thread->now;
     struct race_access access = {.known = thread->time,
                                  .component = thread->component,
                                  .when = thread->now,

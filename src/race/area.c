@@ -26,9 +26,14 @@ struct race_process race;
 static const size_t mapped_span = (size_t)16 << 30;
 static size_t shadow_start, shadow_of_pe, shadow_of_window;
 
+/* The first thread that fails ends the job; the others wait for that. The end itself is not looked at. */
 void race_fatal(const char *format, ...)
 {
+    static atomic_bool is_ending;
     va_list arguments;
+    race.window_size = 0;
+    while (atomic_exchange(&is_ending, true))
+        (void)pause();
     char text[512];
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);

@@ -34,6 +34,7 @@ struct race_component {
     uint16_t slot;   /* of a thread: its number among all threads */
     uint16_t owner;  /* of a thread: the component of the system's thread that it runs in */
     uint16_t lane, target;
+    bool is_stream; /* of a thread: a stream or queue, none of the system's */
 };
 
 /* An access in the shadow. key: time, component, bytes (a bit each) and flags; 0: none. place: pc and routine. */
@@ -85,7 +86,7 @@ struct race_pe {
 };
 
 struct race_area {
-    atomic_uint n_components, n_threads, n_lanes, n_routines, n_spilled, n_reports, n_lost;
+    atomic_uint n_components, n_threads, n_lanes, n_routines, n_spilled, n_reports, n_lost, has_given_up;
     struct race_pe pe[RACE_PES_MAX];
     struct race_component component[RACE_COMPONENTS_MAX];
     struct race_lane lane[RACE_LANES_MAX];

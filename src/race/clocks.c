@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Threads and their clocks; what fence, quiet and the words that threads wait for tell them.
+ * The clocks of threads; what fence, quiet and the words that threads wait for tell them.
  */
 #include "race/clocks.h"
-#include "race/private.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-_Thread_local struct race_thread *race_here __attribute__((tls_model("initial-exec")));
-static _Thread_local const struct race_clock *born_with __attribute__((tls_model("initial-exec")));
 
 static inline void raise_to(uint32_t *time, uint32_t other)
 {
@@ -17,109 +13,10 @@ static inline void raise_to(uint32_t *time, uint32_t other)
         *time = other;
 }
 
-static unsigned n_components(void)
-{
-    return atomic_load_explicit(&race_area->n_components, memory_order_acquire);
-}
-
-static void join(uint32_t *time, const uint32_t *other, unsigned n)
+void race_join(uint32_t *time, const uint32_t *other, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         raise_to(&time[i], other[i]);
-}
-
-unsigned race_take_components(unsigned n)
-{
-    unsigned first = atomic_fetch_add(&race_area->n_components, n);
-    if (first + n >= RACE_COMPONENTS_MAX)
-        race_fatal("more threads, contexts and signals than --race can tell apart; run with fewer PEs or threads");
-    return first;
-}
-
-/* Give a thread a component, and a clock that knows nothing. owner: the component of the system's thread that it runs in;
- * 0: its own. */
-static void begin_thread(struct race_thread *thread, uint16_t owner)
-{
-    uint32_t *time = calloc(RACE_COMPONENTS_MAX, sizeof *time);
-    unsigned slot = atomic_fetch_add(&race_area->n_threads, 1);
-    if (!time || slot >= RACE_THREADS_MAX)
-        race_fatal(slot < RACE_THREADS_MAX ? "out of memory for a thread's clock" : "too many threads for --race");
-    thread->component = (uint16_t)race_take_components(1);
-    thread->time = time;
-    thread->now = time[thread->component] = 1;
-    thread->kept = 0;
-    thread->lane = NULL;
-    race_area->component[thread->component] = (struct race_component){.kind = RACE_THREAD,
-                                                                      .thread = thread->component,
-                                                                      .owner = owner ? owner : thread->component,
-                                                                      .slot = (uint16_t)slot,
-                                                                      .target = (uint16_t)race.pe};
-}
-
-static struct race_thread *enter_thread(const struct race_clock *born)
-{
-    struct race_thread *thread = calloc(1, sizeof *thread);
-    if (!thread)
-        race_fatal("out of memory for a thread");
-    begin_thread(thread, 0);
-    if (born)
-        join(thread->time, born->time, born->n);
-    race_private_enter_thread();
-    return thread;
-}
-
-/* Strands that are over serve again; those of a thread stay with it. */
-void race_strand_begin(struct race_thread *thread, const struct race_clock *known, struct race_strand *saved)
-{
-    const uint16_t owner = race_area->component[thread->component].owner;
-    saved->thread = *thread;
-    thread->n_strands++;
-    if (thread->spare) {
-        struct race_thread *spare = thread->spare;
-        *thread = (struct race_thread){.component = spare->component,
-                                       .now = spare->now,
-                                       .time = spare->time,
-                                       .lane = spare->lane,
-                                       .inside = thread->inside,
-                                       .n_strands = thread->n_strands,
-                                       .frame = thread->frame,
-                                       .spare = spare->spare};
-        memset(thread->time, 0, n_components() * sizeof thread->time[0]);
-        free(spare);
-    } else {
-        begin_thread(thread, owner);
-        thread->now = 0;
-    }
-    if (known)
-        join(thread->time, known->time, known->n);
-    raise_to(&thread->time[thread->component], thread->now);
-    race_advance(thread);
-}
-
-void race_strand_end(struct race_thread *thread, const struct race_strand *saved)
-{
-    struct race_thread *over = malloc(sizeof *over);
-    struct race_thread *spares = thread->spare;
-    if (over)
-        *over = *thread;
-    *thread = saved->thread;
-    thread->spare = over ? over : spares;
-    if (over)
-        over->spare = spares;
-}
-
-void race_thread_begins(const struct race_clock *born)
-{
-    born_with = born;
-}
-
-struct race_thread *race_this_thread(void)
-{
-    if (!race.window_size)
-        return NULL;
-    if (!race_here)
-        race_here = enter_thread(born_with);
-    return race_here->inside ? NULL : race_here;
 }
 
 void race_advance(struct race_thread *thread)
@@ -129,7 +26,7 @@ void race_advance(struct race_thread *thread)
 
 struct race_clock *race_publish(struct race_thread *thread)
 {
-    const unsigned n = thread ? n_components() : 0;
+    const unsigned n = thread ? race_n_components() : 0;
     struct race_clock *clock = thread ? malloc(sizeof *clock + n * sizeof clock->time[0]) : NULL;
     if (!clock)
         return NULL;
@@ -141,7 +38,7 @@ struct race_clock *race_publish(struct race_thread *thread)
 
 void race_publish_to(struct race_thread *thread, uint32_t *time)
 {
-    join(time, thread->time, n_components());
+    race_join(time, thread->time, race_n_components());
     race_advance(thread);
 }
 
@@ -149,13 +46,13 @@ void race_learn(struct race_thread *thread, const struct race_clock *clock)
 {
     if (!thread || !clock)
         return;
-    join(thread->time, clock->time, clock->n);
+    race_join(thread->time, clock->time, clock->n);
     race_advance(thread);
 }
 
 void race_learn_times(struct race_thread *thread, const uint32_t *time)
 {
-    join(thread->time, time, n_components());
+    race_join(thread->time, time, race_n_components());
     race_advance(thread);
 }
 
@@ -243,7 +140,7 @@ void race_fence(struct race_thread *thread, uint32_t context)
 /* pe: whose operations are complete; -1: all. */
 static void complete(struct race_thread *thread, uint32_t context, int pe)
 {
-    const unsigned n = n_components();
+    const unsigned n = race_n_components();
     for (unsigned i = 0; i < n; i++) {
         const struct race_component *component = &race_area->component[i];
         const struct race_lane *lane = &race_area->lane[component->lane];
@@ -291,7 +188,7 @@ void race_keep(struct race_thread *thread)
     struct race_kept *kept = kept_at(self, thread->now);
     race_lock_take(&race_area->history_lock[self->slot]);
     kept->when = thread->now;
-    memcpy(kept->time, thread->time, n_components() * sizeof kept->time[0]);
+    memcpy(kept->time, thread->time, race_n_components() * sizeof kept->time[0]);
     race_lock_give(&race_area->history_lock[self->slot]);
     thread->kept = thread->now;
 }
@@ -301,7 +198,7 @@ static void learn_fences(struct race_thread *thread, const uint32_t *known, cons
 {
     const struct race_lane *lane = writer->kind == RACE_THREAD ? NULL : &race_area->lane[writer->lane];
     const int from = lane ? lane->pe : writer->target;
-    const unsigned n = n_components();
+    const unsigned n = race_n_components();
     for (unsigned i = 0; i < n; i++) {
         const struct race_component *other = &race_area->component[i];
         const struct race_lane *its = &race_area->lane[other->lane];
@@ -321,7 +218,7 @@ void race_learn_write(struct race_thread *thread, uint64_t key, int pe)
     struct race_kept *kept = kept_at(writer, when);
     race_lock_take(&race_area->history_lock[writer->slot]);
     if (kept->when >= when) {
-        join(thread->time, kept->time, n_components());
+        race_join(thread->time, kept->time, race_n_components());
         learn_fences(thread, kept->time, component, pe);
     }
     race_lock_give(&race_area->history_lock[writer->slot]);
@@ -343,15 +240,17 @@ void race_note_arrival(const struct race_thread *thread, uint64_t word, uint64_t
     race_lock_give(&race_area->arrivals_lock);
 }
 
-static bool has_arrived(const struct race_access *access, uint64_t key, uint64_t word)
+bool race_has_arrived(const struct race_access *access, uint64_t key, uint64_t word)
 {
+    if (race_area->component[(uint16_t)(key >> 16)].kind == RACE_LOCAL)
+        return false;
     race_lock_take(&race_area->arrivals_lock);
     const struct race_arrival arrival = *arrival_of(word, key);
     race_lock_give(&race_area->arrivals_lock);
     return arrival.word == word && arrival.key == key && access->known[arrival.component] >= arrival.when;
 }
 
-bool race_is_before(const struct race_access *access, uint64_t key, uint64_t word)
+bool race_knows(const struct race_access *access, uint64_t key)
 {
     const uint16_t number = (uint16_t)(key >> 16);
     const race_time when = (race_time)(key >> 32);
@@ -360,16 +259,14 @@ bool race_is_before(const struct race_access *access, uint64_t key, uint64_t wor
     const struct race_component *component = &race_area->component[number];
     const struct race_lane *lane = &race_area->lane[component->lane];
     const bool may_be_fenced = component->kind == RACE_PUTS || component->kind == RACE_SIGNALLED;
-    if (access->lane && may_be_fenced && component->target == access->pe && lane->pe == access->lane->pe &&
-        lane->context == access->lane->context && access->known[lane->base] >= when)
-        return true;
-    return component->kind != RACE_LOCAL && has_arrived(access, key, word);
+    return access->lane && may_be_fenced && component->target == access->pe && lane->pe == access->lane->pe &&
+           lane->context == access->lane->context && access->known[lane->base] >= when;
 }
 
 bool race_is_before_by_barrier(const struct race_access *access, uint64_t key)
 {
     const struct race_component *component = &race_area->component[(uint16_t)(key >> 16)];
     const struct race_lane *lane = &race_area->lane[component->lane];
-    return component->kind != RACE_THREAD && lane->context &&
+    return component->kind != RACE_THREAD && lane->context && lane->context < RACE_STREAM_CONTEXTS &&
            access->known[race_passed_component(lane)] >= (race_time)(key >> 32);
 }

@@ -7,14 +7,25 @@
 
 #include "race/area.h"
 
+/* How many components there are. */
+static inline unsigned race_n_components(void)
+{
+    return atomic_load_explicit(&race_area->n_components, memory_order_acquire);
+}
+
 /* A copy of a clock, as long as the components that there were. */
 struct race_clock {
     unsigned n;
     uint32_t time[];
 };
 
-/* What the calling thread knows when it is first seen. The clock stays. */
+/* Raise the first n times of a clock to those of another. */
+void race_join(uint32_t *time, const uint32_t *other, unsigned n);
+
+/* threads.c. What the calling thread knows when it is first seen; the clock stays until it ends. From its end on nothing
+ * that it does is looked at, and another thread may take its place. */
 void race_thread_begins(const struct race_clock *born);
+void race_thread_ends(void);
 
 /* A piece of the program that runs in a thread but is not ordered with what the thread has done before, such as a task or
  * a section of OpenMP: until race_strand_end the thread is another one, which knows what the clock says. The state of the
@@ -34,8 +45,16 @@ void race_learn(struct race_thread *thread, const struct race_clock *clock);
 void race_learn_times(struct race_thread *thread, const uint32_t *time);
 void race_advance(struct race_thread *thread);
 
+/* The clocks of this process's threads, by their slots. */
+extern uint32_t *race_clocks[RACE_THREADS_MAX];
+/* A thread that knows nothing, and is not yet that of any thread of the system. */
+struct race_thread *race_new_thread(void);
+
 /* n new components in a row; ends the job when there are no more. */
 unsigned race_take_components(unsigned n);
+
+/* Contexts with this number and above stand for streams. */
+enum { RACE_STREAM_CONTEXTS = 1 << 20 };
 
 /* The thread's lane on a context, and a component of it. */
 struct race_lane *race_lane_of(struct race_thread *thread, uint32_t context);
@@ -67,8 +86,10 @@ void race_keep(struct race_thread *thread);
 /* The thread has seen a write, by its key, to a word of a PE: it learns what its writer knew. */
 void race_learn_write(struct race_thread *thread, uint64_t key, int pe);
 
-/* Whether what a key stands for has happened before an access to that word. */
-bool race_is_before(const struct race_access *access, uint64_t key, uint64_t word);
+/* Whether what a key stands for has happened before an access: by the clocks, or since it was seen to arrive in that
+ * word. */
+bool race_knows(const struct race_access *access, uint64_t key);
+bool race_has_arrived(const struct race_access *access, uint64_t key, uint64_t word);
 /* Whether it would be if barriers completed what was issued on other contexts than the default one. */
 bool race_is_before_by_barrier(const struct race_access *access, uint64_t key);
 /* The thread has seen it arrive. */

@@ -49,14 +49,18 @@ enum {
 /* A thread of this PE that the mode knows. */
 struct race_thread {
     uint16_t component;
-    race_time now;          /* time[component] */
-    race_time kept;         /* the time of the newest clock in its history */
-    uint32_t *time;         /* its clock: RACE_COMPONENTS_MAX times */
-    unsigned inside;        /* calls of the library that have not returned: what they do is not the program's */
-    struct race_lane *lane; /* the one used last */
-    unsigned n_strands;     /* that are under way in it, one inside of the other (clocks.h) */
-    uintptr_t frame;        /* the stack below is that of the strands */
-    struct race_thread *spare;
+    race_time now;                  /* time[component] */
+    race_time kept;                 /* the time of the newest clock in its history */
+    race_time used;                 /* the time of its last access */
+    uint32_t *time;                 /* its clock: RACE_COMPONENTS_MAX times */
+    unsigned inside;                /* calls of the library that have not returned: what they do is not the program's */
+    struct race_lane *lane;         /* the one used last */
+    unsigned stream_news;           /* what it has heard of race_stream_news */
+    unsigned n_strands;             /* that are under way in it, one inside of the other (clocks.h) */
+    uintptr_t frame;                /* the stack below is that of the strands */
+    struct race_thread *spare;      /* strands that are over, one after the other */
+    struct race_thread *next_ended; /* threads.c */
+    struct openmp_team *idle_teams; /* openmp.c: those that it has begun and that have ended */
 };
 
 /* What a thread has issued on a context, for the whole job; lives in the area. */
@@ -101,6 +105,10 @@ struct race_place {
 
 extern struct race_process race;
 extern _Thread_local struct race_thread *race_here __attribute__((tls_model("initial-exec")));
+
+/* How often what streams have completed, and who waits for them by ways that are not seen, has become more (streams/). */
+extern atomic_uint race_stream_news;
+void race_learn_news(struct race_thread *thread);
 
 /* access.c: the calling thread has loaded or stored size bytes at address. */
 void race_touch(uintptr_t address, size_t size, uint8_t flags, uintptr_t pc);

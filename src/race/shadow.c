@@ -11,12 +11,20 @@
 /* Bit of the last cell's place: the word has more cells elsewhere. */
 static const uint64_t has_spilled = UINT64_C(1) << 63;
 
-enum { WORDS_OF_STRIPE = 16, FOUND_MOST = 4 };
+enum { WORDS_OF_STRIPE = 128, FOUND_MOST = 4 };
+
+/* A cell that an access did not race with, and whether it need not be kept: words side by side often have the same. */
+struct judged {
+    uint64_t new, old, place;
+    bool goes;
+};
 
 /* An access to a word, and what it is found to race with. */
 struct check {
     const struct race_access *access;
     uint64_t key, place, word;
+    uint8_t more_bytes; /* of the same access, by earlier turns of a loop */
+    struct judged last;
     unsigned n_found;
     struct race_found found[FOUND_MOST];
 };
@@ -87,17 +95,40 @@ static void find(struct check *check, uint64_t key, uint64_t place)
                                                          .is_note = race_is_before_by_barrier(check->access, key)};
 }
 
+/* One cell can stand for two loads, or stores to this PE's own memory, that differ by their bytes only, such as those of a
+ * loop over bytes. Writes to another PE's stay apart: who waits for one of them has not seen the others. */
+static bool take_over(struct check *check, uint64_t old, uint64_t place)
+{
+    const uint64_t differ = (check->key ^ old) & ~(UINT64_C(0xff) << 8);
+    const bool may_merge =
+        !check->access->routine && !(old & RACE_ATOMIC) && (!(old & RACE_WRITE) || check->access->pe == race.pe);
+    if (!may_merge || differ || (place & ~has_spilled) != check->place)
+        return false;
+    check->more_bytes |= race_key_bytes(old);
+    return true;
+}
+
 /* Compare with an earlier access; true: it need not be kept. */
 static bool judge(uint64_t old, uint64_t place, void *argument)
 {
     struct check *check = argument;
-    const bool conflicts = conflict(check->key, old), may_go = replaces(check->key, old);
+    const struct judged *last = &check->last;
+    if (old == last->old && check->key == last->new &&place == last->place && !check->more_bytes)
+        return last->goes;
+    if (take_over(check, old, place))
+        return true;
+    const bool conflicts = conflict(check->key, old),
+               may_go = replaces(check->key | (uint64_t)check->more_bytes << 8, old);
     if (!conflicts && !may_go)
         return false;
-    const bool is_before = race_is_before(check->access, old, check->word);
+    const bool knows = race_knows(check->access, old),
+               is_before = knows || race_has_arrived(check->access, old, check->word);
     if (conflicts && !is_before)
         find(check, old, place);
-    return may_go && (is_before || (uint16_t)(old >> 16) == check->access->component);
+    const bool goes = may_go && (is_before || (uint16_t)(old >> 16) == check->access->component);
+    if (knows && !check->more_bytes)
+        check->last = (struct judged){check->key, old, place, goes};
+    return goes;
 }
 
 static void put_cell(struct race_cell *cell, uint64_t key, uint64_t place)
@@ -106,9 +137,23 @@ static void put_cell(struct race_cell *cell, uint64_t key, uint64_t place)
     atomic_store_explicit(&cell->key, key, memory_order_relaxed);
 }
 
+/* Keep it in the word itself, where the next turn of a loop finds it; what has no room then is kept elsewhere. */
+static void keep(struct race_word *word, struct race_cell *room, const struct check *check)
+{
+    struct race_cell *last = &word->cell[RACE_CELLS - 1];
+    if (!room) {
+        room = last;
+        race_spill(check->word, atomic_load_explicit(&last->key, memory_order_relaxed), last->place & ~has_spilled);
+        last->place |= has_spilled;
+    }
+    put_cell(room, check->key | (uint64_t)check->more_bytes << 8, check->place);
+}
+
 static void check_word(struct race_word *word, struct check *check)
 {
     struct race_cell *room = NULL, *last = &word->cell[RACE_CELLS - 1];
+    for (const struct race_cell *cell = word->cell; cell <= last && !check->access->routine; cell++)
+        take_over(check, atomic_load_explicit(&cell->key, memory_order_relaxed), cell->place);
     for (struct race_cell *cell = word->cell; cell <= last; cell++) {
         const uint64_t key = atomic_load_explicit(&cell->key, memory_order_relaxed);
         if (key && !judge(key, cell->place, check))
@@ -118,39 +163,45 @@ static void check_word(struct race_word *word, struct check *check)
     }
     if ((last->place & has_spilled) && !race_visit_spilled(check->word, judge, check))
         last->place &= ~has_spilled;
-    if (room) {
-        put_cell(room, check->key, check->place);
-    } else {
-        race_spill(check->word, check->key, check->place);
-        last->place |= has_spilled;
-    }
+    keep(word, room, check);
 }
 
-/* The bytes of a word, a bit each, that size bytes from byte first take. */
+/* How many of size bytes are in the word at whose byte first they begin, and a bit for each of them. */
+static size_t n_in_word(unsigned first, size_t size)
+{
+    return size < RACE_WORD - first ? size : RACE_WORD - first;
+}
+
 static uint8_t bytes_in_word(unsigned first, size_t size)
 {
-    const size_t n = size < RACE_WORD - first ? size : RACE_WORD - first;
-    return (uint8_t)(((1u << n) - 1) << first);
+    return (uint8_t)(((1u << n_in_word(first, size)) - 1) << first);
+}
+
+/* The lock of the word's stripe, in place of the one that is held. */
+static race_lock *hold_stripe(race_lock *held, uint64_t word)
+{
+    race_lock *stripe = stripe_of(word);
+    if (stripe == held)
+        return held;
+    if (held)
+        race_lock_give(held);
+    race_lock_take(stripe);
+    return stripe;
 }
 
 void race_check(struct race_word *word, unsigned first, size_t size, const struct race_access *access)
 {
-    struct check check = {.access = access, .place = (uint64_t)access->routine << RACE_ROUTINE_SHIFT | access->pc};
+    struct check check = {.access = access,
+                          .place = (uint64_t)access->routine << RACE_ROUTINE_SHIFT | access->pc,
+                          .word = race_word_number(word)};
     race_lock *held = NULL;
-    for (; size; word++) {
-        const uint8_t bytes = bytes_in_word(first, size);
-        check.word = race_word_number(word);
-        check.key = race_key(access->when, access->component, bytes, access->flags);
-        race_lock *stripe = stripe_of(check.word);
-        if (stripe != held) {
-            if (held)
-                race_lock_give(held);
-            race_lock_take(held = stripe);
-        }
+    for (; size; word++, check.word++, first = 0) {
+        check.key = race_key(access->when, access->component, bytes_in_word(first, size), access->flags);
+        check.more_bytes = 0;
+        if (!held || check.word % WORDS_OF_STRIPE == 0)
+            held = hold_stripe(held, check.word);
         check_word(word, &check);
-        const size_t n = (size_t)__builtin_popcount(bytes);
-        size -= n;
-        first = 0;
+        size -= n_in_word(first, size);
     }
     if (held)
         race_lock_give(held);

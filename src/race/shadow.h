@@ -39,6 +39,8 @@ struct race_found {
 };
 
 void race_report(const struct race_found *found);
+/* No races are reported from now on, in the whole job: there is order that cannot be seen. Tells so. */
+void race_give_up(const char *cause);
 /* Lines that the program's end has: how many races there were. */
 void race_report_end(void);
 

@@ -5,6 +5,7 @@
  */
 #include "shmem/check/check.h"
 #include "shmem/deep/deep.h"
+#include "device/device.h"
 #include "transport/node.h"
 #include "transport/drivers/table.h"
 
@@ -35,6 +36,13 @@ static void describe_completion(const struct shmemi_call *call, char *text, size
     shmemi_describe_rings(text, size);
 }
 
+/* What kernels have handed to the library counts as issued on the default context. */
+static inline bool has_kernels(const struct shmemi_context *context)
+{
+    return shmemi_unlikely(atomic_load_explicit(&shmemi_device_served, memory_order_relaxed) != NULL) &&
+           context == &shmemi_default_ctx.transport;
+}
+
 /* Takes the unfinished deep copies first, since later ones may have transfers that this quiet does not complete. */
 static int complete_all(struct shmemi_context *context)
 {
@@ -43,6 +51,8 @@ static int complete_all(struct shmemi_context *context)
     int rc = shmemi_drivers_quiet(context);
     if (!rc)
         shmemi_deep_finish(left);
+    if (!rc && has_kernels(context))
+        shmemi_device_quiet();
     return rc;
 }
 
@@ -56,10 +66,11 @@ static __attribute__((noinline)) void complete(struct shmemi_context *context, c
                                    context};
     if (by_program)
         shmemi_check_thread(routine, context);
-    if (shmemi_present_call && !shmemi_context_has_pending(context))
+    const bool has_work = shmemi_context_has_pending(context) || has_kernels(context);
+    if (shmemi_present_call && !has_work)
         return; /* inside another call, and nothing to do */
     shmemi_span_begin(&call.call);
-    if (shmemi_context_has_pending(context))
+    if (has_work)
         shmemi_require(completion(context));
     shmemi_span_end(&call.call);
 }
@@ -82,7 +93,7 @@ static inline void fence(struct shmemi_context *context, bool by_program)
 static inline void quiet(struct shmemi_ctx *ctx, bool by_program)
 {
     struct shmemi_context *context = &ctx->transport;
-    if (has_more_to_do(context))
+    if (has_more_to_do(context) | has_kernels(context))
         complete(context, "shmem_quiet", by_program, SHMEMI_AT_QUIET, complete_all);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

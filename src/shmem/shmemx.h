@@ -235,8 +235,8 @@ void shmemx_heap_info(shmemx_heap_info_t *info);
  *
  * Such operations belong to their stream, not to a context: shmem_quiet and shmem_barrier_all do not complete them.
  * Synchronising the stream does, except that delivery needs its quiet. In turn, they complete nothing that was issued
- * outside the stream. PE numbers are those of SHMEM_TEAM_WORLD. shmem_finalize and shmumap wait until everything
- * enqueued is complete.
+ * outside the stream, but what kernels have handed to the library (shmemx_device.h). PE numbers are those of
+ * SHMEM_TEAM_WORLD. shmem_finalize and shmumap wait until everything enqueued is complete.
  *
  * Every PE must enqueue its sync_all and barrier_all in the same order. They take place one after the other in this
  * order, whichever streams they are in.

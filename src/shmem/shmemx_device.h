@@ -40,8 +40,9 @@
  * the heap) it hands to a thread of the library, the agent, which uses the ordinary routes. Up to 16 KiB are copied aside, so
  * that a put returns at once; more is copied by the agent, which takes until the put is complete. An operation with a
  * result, and a get, wait for the agent. What is larger and in shared or local memory, which the agent does not see, is
- * copied aside in parts. A kernel must call quiet before it ends if it has put anything to such a PE: otherwise that may
- * still be under way when the kernel is over. A kernel uses views of objects of its own GPU, and the heap.
+ * copied aside in parts. What a kernel has put to such a PE may still be under way when the kernel is over, unless it has
+ * called quiet before. Then shmem_quiet and shmem_barrier_all complete it, and behind the kernel in its CUDA stream the
+ * quiet and the barriers of the stream, outside of graphs. A kernel uses views of objects of its own GPU, and the heap.
  *
  * Scope and order are release and acquire for the whole system; nothing is ordered more strongly.
  *
@@ -104,12 +105,12 @@ int shmemx_device_sharers(void);
 int shmemx_device_spare_blocks(void);
 
 /* shmemx_device_max_blocks(kernel, threads_per_block, shared_bytes), in files that nvcc compiles: the most blocks of a
- * kernel that the present device holds at a time beside as many of each other PE that uses it, less those that
+ * kernel that the present device holds at a time beside as many of each other PE that uses it, and beside those that
  * shmemx_device_spare_blocks tells. A kernel whose blocks wait for other blocks, or other PEs, has no more: those that have not started would be waited for for ever. shared_bytes is
  * the dynamic shared memory of a block. The result is 0 if not even one block of each PE fits, and -EINVAL, which is
  * logged, when CUDA refuses the question. As host C++: how many blocks threads of the CPU can reasonably play. Programs that have a
- * CUfunction ask cuOccupancyMaxActiveBlocksPerMultiprocessor, times the number of multiprocessors, divided by
- * shmemx_device_sharers(), less shmemx_device_spare_blocks(). */
+ * CUfunction ask cuOccupancyMaxActiveBlocksPerMultiprocessor, times the number of multiprocessors, less
+ * shmemx_device_spare_blocks(), divided by shmemx_device_sharers(). */
 
 #ifdef __cplusplus
 }

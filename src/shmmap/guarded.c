@@ -32,7 +32,7 @@ static struct {
 /* What a block takes up in the heap, which deals in units of a cache line. */
 static size_t room_of(const struct guarded_block *block)
 {
-    enum { UNIT = 64 };
+    enum { UNIT = SHMEMI_CACHE_LINE };
     return (block->size + 2 * SHMEMI_GUARD_BYTES + UNIT - 1) / UNIT * UNIT;
 }
 

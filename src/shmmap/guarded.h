@@ -10,10 +10,12 @@
 #ifndef SHMEMI_GUARDED_H
 #define SHMEMI_GUARDED_H
 
+#include "base/system/cache_line.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SHMEMI_GUARD_BYTES = 64 };
+enum { SHMEMI_GUARD_BYTES = SHMEMI_CACHE_LINE }; /* blocks stay aligned to lines */
 
 /* Begin to guard a block that was allocated, or has another size now. routine: who made it, for messages. */
 void shmemi_guarded_made(const char *routine, size_t offset, size_t size);

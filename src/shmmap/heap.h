@@ -16,7 +16,7 @@ struct shmemi_heap_state {
 };
 
 /* A heap of size bytes of offsets; its first `reserved` bytes are never given out. On both sides of each block, at least
- * `guard` bytes, a multiple of 64, belong to it that the program has not asked for. NULL (logged): out of memory. */
+ * `guard` bytes, whole cache lines, belong to it that the program has not asked for. NULL (logged): out of memory. */
 struct shmemi_heap *shmemi_heap_create(size_t size, size_t reserved, size_t guard);
 void shmemi_heap_destroy(struct shmemi_heap *heap);
 

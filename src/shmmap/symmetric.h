@@ -5,6 +5,7 @@
 #ifndef SHMEMI_SYMMETRIC_H
 #define SHMEMI_SYMMETRIC_H
 
+#include "base/system/cache_line.h"
 #include "shmmap/heap.h"
 #include "shmmap/region.h"
 #include "shmmap/views.h"
@@ -38,7 +39,7 @@ enum {
      * for each team, one of them for its collectives in streams, and the owner's addresses of the regions. */
     SHMEMI_TEAMS_MAX = SHMEMI_MEETING_TEAMS,
     SHMEMI_WORKSPACES = 2 * SHMEMI_TEAMS_MAX,
-    SHMEMI_WORKSPACE_BYTES = 64 << 10,
+    SHMEMI_WORKSPACE_BYTES = (60 << 10) + 64 * SHMEMI_CACHE_LINE, /* of which that many lines carry one message each */
     SHMEMI_WORKSPACE_OFFSET = SHMEMI_EXCHANGE_BYTES,
     SHMEMI_OWNER_OFFSET = SHMEMI_WORKSPACE_OFFSET + SHMEMI_WORKSPACES * SHMEMI_WORKSPACE_BYTES,
     SHMEMI_RARELY_USED_BYTES = SHMEMI_TEAMS_MAX * SHMEMI_WORKSPACE_BYTES, /* in streams */

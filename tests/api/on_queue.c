@@ -177,9 +177,10 @@ static void check_drain(char *map)
 {
     on_fill(0, ON_DATA, 100 + (uint32_t)shmem_my_pe(), 1);
     for (int i = 0; i < 10; i++)
-        put(0, map + ON_DATA + 4096, map + ON_DATA, 4, check_target(1));
+        put(0, map + ON_DATA + 4096 + 4 * i, map + ON_DATA, 4, check_target(1));
     shmumap(map);
-    CHECK(on_word(ON_DATA + 4096) == 100 + (uint32_t)check_origin(1));
+    for (int i = 0; i < 10; i++)
+        CHECK(on_word(ON_DATA + 4096 + 4 * (size_t)i) == 100 + (uint32_t)check_origin(1));
     barrier_all(1);
 }
 

@@ -37,6 +37,20 @@ struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, siz
     return shmemi_device_ring(&user, is_served, &agent) ? NULL : agent->for_kernels;
 }
 
+/* Begin a wait for what kernels have handed to all agents, and ask whether it is over. */
+static struct shmemi_device_drain drains[2];
+bool begin_drain(unsigned which);
+bool begin_drain(unsigned which)
+{
+    drains[which] = (struct shmemi_device_drain){0};
+    return shmemi_device_is_drained(&drains[which]);
+}
+bool is_drained(unsigned which);
+bool is_drained(unsigned which)
+{
+    return shmemi_device_is_drained(&drains[which]);
+}
+
 static void update(char *word, const struct shmemi_amo *amo, char *reply)
 {
     const uint64_t old = shmemi_amo_apply(word, amo);

@@ -7,10 +7,13 @@
 #include "families.h"
 
 #include <memory>
+#include <thread>
 
 extern "C" struct shmemi_device_ring *ring_of(int pe, bool is_served, void *all_copies, size_t nbytes);
 extern "C" void need_words(unsigned long n);
 extern "C" void note_word(void);
+extern "C" bool begin_drain(unsigned which);
+extern "C" bool is_drained(unsigned which);
 extern "C" void shmemi_device_rings_close(void);
 
 namespace
@@ -229,6 +232,63 @@ static void meet_by_other_object(two_objects *copies)
     });
 }
 
+/* A word of 2 bytes by the entry of a ticket that has been taken before. */
+static void send_word(const shmemx_device_view_t &view, shmemi_device::word ticket, unsigned char *there,
+                      unsigned value)
+{
+    using namespace shmemi_device;
+    request r = request_to(SHMEMI_DEVICE_PUT | SHMEMI_DEVICE_INLINE, view, there, 2, 1);
+    r.value = value;
+    send(view.ring, ticket, r);
+}
+
+static unsigned word_at(const unsigned char *bytes)
+{
+    unsigned short value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+static void expect(bool condition, int line)
+{
+    if (!condition)
+        failed[0] = line;
+}
+
+static void wait_for_drain(unsigned which)
+{
+    while (!is_drained(which))
+        std::this_thread::yield();
+}
+
+/* A wait for what kernels that have ended have handed over, while one that runs has taken the entry in front of theirs and has
+ * not written it: the wait includes what is behind the gap, and nothing that comes later. At every place of the ring. */
+static void drain_across_gaps()
+{
+    using namespace shmemi_device;
+    std::unique_ptr<symmetric[]> copies(new symmetric[PES]());
+    const shmemx_device_view_t view = view_of(copies.get(), 0, true);
+    unsigned char *own = copies[0].bytes;
+    const unsigned char *there = copies[1].bytes;
+    shmemi_device_ring *ring = view.ring;
+    expect(begin_drain(0), __LINE__); /* nothing is under way */
+    for (unsigned round = 1; round <= 2 * ring->n_entries; round++) {
+        const word gap = take_ticket(ring);
+        send_word(view, take_ticket(ring), own, round);
+        for (unsigned i = 0; i < 3; i++)
+            expect(!(i ? is_drained(0) : begin_drain(0)), __LINE__);
+        const word later_gap = take_ticket(ring);
+        send_word(view, gap, own + 2, round + 1);
+        wait_for_drain(0);
+        expect(word_at(there) == round && word_at(there + 2) == round + 1, __LINE__);
+        expect(begin_drain(1), __LINE__); /* a ticket without an entry behind it belongs to no kernel that has ended */
+        send_word(view, later_gap, own + 4, round + 2);
+        begin_drain(1);
+        wait_for_drain(1);
+        expect(word_at(there + 4) == round + 2, __LINE__);
+    }
+}
+
 struct long_object {
     char bytes[100000];
     unsigned long signal;
@@ -275,6 +335,7 @@ int main()
     move_by_slots();
     put_more_than_the_ring_holds();
     put_lists();
+    drain_across_gaps();
     shmemi_device_rings_close();
     for (int pe = 0; pe < PES; pe++)
         if (failed[pe]) {

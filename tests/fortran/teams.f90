@@ -114,7 +114,7 @@ contains
         type(shmem_team_t) :: odd
         type(shmem_team_config_t) :: config
         type(shmem_ctx_t) :: ctx
-        integer, save, target :: word = -1
+        integer, save, target :: words(0:15) = -1 ! one for each PE that puts
         if (npes < 2) return
         odd = SHMEM_TEAM_INVALID
         config%num_contexts = 1
@@ -122,12 +122,12 @@ contains
             odd) == 0, "split of the odd PEs")
         if (odd /= SHMEM_TEAM_INVALID) then
             call expect(shmem_team_create_ctx(odd, 0_c_long, ctx) == 0, "team_create_ctx")
-            call shmem_p(word, me, 0, ctx)
+            call shmem_p(words(me), me, 0, ctx)
             call shmem_quiet(ctx)
             call shmem_ctx_destroy(ctx)
         end if
         call shmem_barrier_all()
-        call expect((word >= 0) .eqv. (me == 1), "PE 0 of the odd ones is PE 1")
+        call expect(any(words >= 0) .eqv. (me == 1), "PE 0 of the odd ones is PE 1")
         call shmem_team_destroy(odd)
     end subroutine
 

@@ -116,16 +116,14 @@ static void enter(struct guest *guest, const struct shmemi_key *key)
                        recv(guest->fd, &challenge, sizeof challenge, MSG_DONTWAIT) == (ssize_t)sizeof challenge;
     if (!is_answered)
         return;
-    struct shmemi_proven proven = {.nonce = {guest->nonce, challenge.nonce}};
-    const struct shmemi_key proof = shmemi_rendezvous_proof(key, &proven);
+    const struct shmemi_key nonce[] = {guest->nonce, challenge.nonce};
+    const struct shmemi_key proof = shmemi_rendezvous_proof(key, nonce, 0, NULL);
     ALWAYS(shmemi_key_equals(&proof, &challenge.proof));
     entry.pe = (uint32_t)fuzz_below(meeting.input, PES + 1);
     entry.n_pes = fuzz_byte(meeting.input) < 240 ? PES : (uint32_t)fuzz_number(meeting.input);
     entry.is_host = fuzz_byte(meeting.input) & 1;
-    proven = (struct shmemi_proven){
-        {guest->nonce, challenge.nonce}, 1, entry.pe, entry.n_pes < 1000 ? entry.n_pes : 1, entry.is_host};
-    entry.n_pes = proven.n_pes;
-    entry.proof = shmemi_rendezvous_proof(key, &proven);
+    entry.n_pes = entry.n_pes < 1000 ? entry.n_pes : 1;
+    entry.proof = shmemi_rendezvous_proof(key, nonce, 0, &entry);
     const struct shmemi_entry right = entry;
     size_t size = sizeof entry;
     spoil(&entry, &size);
@@ -179,6 +177,7 @@ static void check_server(const struct shmemi_rendezvous_server *server)
 {
     ALWAYS(server->n_members <= meeting.n_right && server->n_contributions <= server->n_members);
     ALWAYS(server->n_left <= server->n_members);
+    ALWAYS(!server->n_left || !server->n_contributions);
     ALWAYS(meeting.n_right || (!server->n_pes && !server->end && server->listener >= 0));
     int n_members = 0;
     for (int i = 0; i < server->n; i++)

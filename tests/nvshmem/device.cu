@@ -67,6 +67,32 @@ __global__ void check_collectives(check_run run, unsigned n)
 #undef CALL
 }
 
+// Before there is a slab, too, kernels use memory of their own PE by every call.
+__global__ void use_own_memory(uint64_t *words, int *failed)
+{
+    const int me = nvshmem_my_pe();
+    nvshmem_uint64_p(&words[0], 7, me);
+    nvshmem_quiet();
+    nvshmem_uint64_put(&words[1], &words[0], 1, me);
+    nvshmem_fence();
+    nvshmem_uint64_atomic_add(&words[1], nvshmem_uint64_g(&words[0], me), me);
+    if (nvshmem_uint64_atomic_fetch(&words[1], me) != 14)
+        *failed = __LINE__;
+}
+
+// Kernels that end without a quiet: a barrier of their stream completes what they have put.
+__global__ void put_and_end(check_run run, unsigned round)
+{
+    fill_bytes(run.local, CHECK_BYTES, nvshmem_my_pe(), round);
+    nvshmemx_putmem_nbi_block(run.own->data, run.local, CHECK_BYTES, next_pe());
+}
+
+__global__ void expect_what_came(check_run run, unsigned round)
+{
+    for (unsigned i = threadIdx.x; i < CHECK_BYTES; i += blockDim.x)
+        EXPECT_IN_KERNEL(run.own->data[i] == check_byte(i, previous_pe(), round));
+}
+
 static void require(bool condition, const char *what)
 {
     if (condition)
@@ -110,6 +136,21 @@ static void check_all(const check_run &run, const char *what)
         launch(check_collectives, run, n);
         finish(run.failed, text);
     }
+}
+
+static void check_ends(const check_run &run)
+{
+    enum { ROUNDS = 50 };
+    cudaStream_t stream;
+    require(cudaStreamCreate(&stream) == cudaSuccess, "cudaStreamCreate");
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        put_and_end<<<1, THREADS, 0, stream>>>(run, round);
+        nvshmemx_barrier_all_on_stream(stream);
+        expect_what_came<<<1, THREADS, 0, stream>>>(run, round);
+        nvshmemx_barrier_all_on_stream(stream);
+    }
+    finish(run.failed, "kernels that end without a quiet");
+    cudaStreamDestroy(stream);
 }
 
 static check_memory *zeroed(check_memory *memory)
@@ -158,13 +199,17 @@ int main(int argc, char **argv)
     }
     cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) % n_devices);
     check_run run = check_run();
-    run.own = zeroed(static_cast<check_memory *>(nvshmem_malloc(sizeof *run.own)));
     require(cudaMalloc(&run.local, sizeof run.own->collected) == cudaSuccess, "cudaMalloc");
     require(cudaMalloc(&run.failed, sizeof *run.failed) == cudaSuccess, "cudaMalloc");
     cudaMemset(run.failed, 0, sizeof *run.failed);
+    nvshmem_barrier_all(); // a call of the host: the library tells this unit what its kernels need
+    use_own_memory<<<1, 1>>>(reinterpret_cast<uint64_t *>(run.local), run.failed);
+    finish(run.failed, "memory of the own PE");
+    run.own = zeroed(static_cast<check_memory *>(nvshmem_malloc(sizeof *run.own)));
     run.team = NVSHMEM_TEAM_WORLD;
     nvshmem_barrier_all();
     check_all(run, "the slab");
+    check_ends(run);
 
     const part_run part = {run.own->words, run.own->signals, run.failed};
     launch_part_of_unit(part);

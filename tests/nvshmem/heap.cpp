@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The symmetric heap against a model: random allocations of all kinds and releases. Blocks are aligned, lie in the heap, do
- * not overlap, keep what is in them, and have the same offset on all PEs; what is free again is joined. Usage: heap BYTES,
- * the size of the heap.
+ * not overlap, keep what is in them, and have the same offset on all PEs; what is free again is joined; the heap
+ * grows. Usage: heap BYTES, its size at the start.
  */
 #include "expect.h"
 
@@ -78,6 +78,31 @@ static void release(size_t number)
     blocks.pop_back();
 }
 
+/* A block for which the heap has to grow: other PEs reach it, and its room is used again. */
+static void grow(size_t heap)
+{
+    const int me = nvshmem_my_pe(), n = nvshmem_n_pes();
+    const size_t size = heap + (4 << 20);
+    unsigned char *grown = static_cast<unsigned char *>(nvshmem_calloc(size, 1));
+    EXPECT(agreed(reinterpret_cast<char *>(grown) - base));
+    EXPECT(grown && (reinterpret_cast<char *>(grown) < base || reinterpret_cast<char *>(grown) >= base + heap));
+    if (!grown)
+        return;
+    EXPECT(is_filled(grown, size, 0));
+    long *last = reinterpret_cast<long *>(grown + size) - 1;
+    EXPECT(nvshmem_ptr(last, me) == last);
+    nvshmem_barrier_all();
+    nvshmem_long_p(last, 5, (me + 1) % n);
+    nvshmem_quiet();
+    nvshmem_long_atomic_add(last, me + 1, (me + 1) % n);
+    nvshmem_barrier_all();
+    EXPECT(*last == 5 + (me + n - 1) % n + 1 && nvshmem_long_g(last, (me + 1) % n) == 5 + me + 1);
+    nvshmem_free(grown);
+    void *again = nvshmem_malloc(size);
+    EXPECT(again == grown);
+    nvshmem_free(again);
+}
+
 int main(int argc, char **argv)
 {
     const size_t heap = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
@@ -95,9 +120,10 @@ int main(int argc, char **argv)
     while (!blocks.empty())
         release(blocks.size() - 1);
     nvshmem_free(NULL);
-    EXPECT(nvshmem_malloc(heap + (4 << 20)) == NULL);
+    grow(heap);
+    EXPECT(nvshmem_malloc(static_cast<size_t>(1) << 40) == NULL);
     void *most = nvshmem_malloc(heap - 4096); /* all but the two small blocks that are left */
-    EXPECT(most != NULL);
+    EXPECT(static_cast<char *>(most) > base && static_cast<char *>(most) < base + heap);
     nvshmem_free(most);
     return finish();
 }

@@ -84,12 +84,43 @@ static void play(const check_run &run)
     shmem_barrier_all();
 }
 
+// Memory that is in no object: this PE's kernels use it as it is, whatever the call.
+static void use_own_memory()
+{
+    enum { N = 40 };
+    const int me = nvshmem_my_pe();
+    static uint64_t source[N], dest[N], signal;
+    for (unsigned i = 0; i < N; i++)
+        source[i] = 100 + i;
+    shmemx_device_host_launch(1, THREADS, [&] {
+        const bool is_first = is_thread();
+        nvshmemx_uint64_put_block(dest, source, 10, me);
+        nvshmemx_uint64_get_block(dest + 10, source + 10, 5, me);
+        if (is_first) {
+            nvshmem_uint64_p(&dest[15], nvshmem_uint64_g(&source[15], me), me);
+            nvshmem_uint64_iput(dest + 16, source + 16, 2, 2, 2, me);
+            nvshmem_uint64_iget(dest + 17, source + 17, 2, 2, 2, me);
+            nvshmem_uint64_atomic_add(&dest[20], 120, me);
+            nvshmemx_signal_op(&dest[21], 121, NVSHMEM_SIGNAL_SET, me);
+            nvshmem_fence();
+        }
+        nvshmemx_uint64_put_signal_block(dest + 22, source + 22, N - 22, &signal, 1, NVSHMEM_SIGNAL_ADD, me);
+        nvshmem_signal_wait_until(&signal, NVSHMEM_CMP_EQ, 1);
+        nvshmem_uint64_wait_until_all(dest, 1, NULL, NVSHMEM_CMP_EQ, 100);
+        nvshmem_quiet();
+    });
+    for (unsigned i = 0; i < N; i++)
+        CHECK_THAT(dest[i] == source[i], "word %u is %lu", i, static_cast<unsigned long>(dest[i]));
+    memset(dest, 0, sizeof dest);
+    signal = 0;
+}
+
 static void add_team(int number, shmem_team_t team, void *work, size_t nbytes)
 {
     CHECK(!shmemx_device_team_view(team, work, nbytes, &teams[number]));
 }
 
-int main()
+int main(int argc, char **)
 {
     shmem_init();
     const int me = shmem_my_pe(), n_pes = shmem_n_pes();
@@ -101,8 +132,15 @@ int main()
     shmem_team_split_2d(SHMEM_TEAM_WORLD, (n_pes + 1) / 2, nullptr, 0, &row, nullptr, 0, &column);
     add_team(NVSHMEM_TEAM_WORLD, SHMEM_TEAM_WORLD, work, work_bytes);
     add_team(ROW_TEAM, row, work + work_bytes, work_bytes);
-    static shmemx_device_view_t objects[1];
+    static shmemx_device_view_t objects[2];
     CHECK(!shmemx_device_view(own, &nvshmemi_mapshmem_state.slab) && !shmemx_device_view(&elsewhere, &objects[0]));
+    objects[1] = objects[0]; // as units.c makes it
+    objects[1].own = nullptr;
+    objects[1].size = ~0ull;
+    objects[1].waits = nullptr;
+    objects[1].first_pe = me;
+    objects[1].n_near = 1;
+    objects[1].near[0] = 0;
     nvshmemi_mapshmem_state.objects = objects;
     nvshmemi_mapshmem_state.n_objects = 1;
     nvshmemi_mapshmem_state.teams = teams;
@@ -110,6 +148,9 @@ int main()
     check_run run = {own, static_cast<unsigned char *>(malloc(sizeof own->collected)), NVSHMEM_TEAM_WORLD,
                      static_cast<int *>(calloc(1, sizeof(int)))};
     shmem_barrier_all();
+    use_own_memory();
+    if (argc > 1) // ends the job
+        nvshmem_int_p(static_cast<int *>(malloc(sizeof(int))), 1, (me + 1) % n_pes);
     play(run);
     run.team = ROW_TEAM;
     run.own = &elsewhere;

@@ -7,6 +7,7 @@
 
 #include <shmem.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,13 @@ struct program {
 
 static int me, n_pes, right, left;
 
-static int run_chosen(int argc, char **argv, const struct program *programs, size_t n)
+static void do_nothing(void)
+{
+}
+
+/* open and close: before the program, and after it. */
+static int run_chosen_between(int argc, char **argv, const struct program *programs, size_t n, void (*open)(void),
+                              void (*close)(void))
 {
     int provided, status = 1;
     for (size_t i = 0; argc < 2 && i < n; i++)
@@ -35,14 +42,21 @@ static int run_chosen(int argc, char **argv, const struct program *programs, siz
     n_pes = shmem_n_pes();
     right = (me + 1) % n_pes;
     left = (me + n_pes - 1) % n_pes;
+    open();
     shmem_barrier_all();
     for (size_t i = 0; i < n; i++)
         if (!strcmp(programs[i].name, argv[1])) {
             programs[i].run();
             status = 0;
         }
+    close();
     shmem_finalize();
     return status;
+}
+
+static inline int run_chosen(int argc, char **argv, const struct program *programs, size_t n)
+{
+    return run_chosen_between(argc, argv, programs, n, do_nothing, do_nothing);
 }
 
 #endif

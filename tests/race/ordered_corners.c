@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <threads.h>
 
 enum { ROUNDS = 30 };
 
@@ -231,6 +232,78 @@ static void openmp_loop(void)
     }
 }
 
+/* Threads end and others begin, more of them than there are places for at a time. */
+static void *put_word(void *word)
+{
+    shmem_int_put((int *)word, &me, 1, right);
+    shmem_quiet();
+    return NULL;
+}
+static void many_threads(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 1500; i++) {
+        pthread_create(&thread, NULL, put_word, &words[i % 64]);
+        pthread_join(thread, NULL);
+    }
+    for (int i = 0; i < 100; i++) {
+#pragma omp parallel num_threads(2 + i % 2)
+        put_word(&words[omp_get_thread_num()]);
+    }
+    shmem_barrier_all();
+    sink = words[5];
+}
+
+/* Threads of C11, which hand a word over by a lock and a condition. */
+static mtx_t mutex;
+static cnd_t condition;
+static int is_there;
+static int put_and_tell(void *unused)
+{
+    (void)unused;
+    shmem_int_p(&x, 1, right);
+    shmem_quiet();
+    mtx_lock(&mutex);
+    is_there = 1;
+    cnd_signal(&condition);
+    mtx_unlock(&mutex);
+    return 0;
+}
+static void c11_threads(void)
+{
+    thrd_t thread;
+    mtx_init(&mutex, mtx_plain);
+    cnd_init(&condition);
+    words[3] = 4;
+    thrd_create(&thread, put_and_tell, NULL);
+    mtx_lock(&mutex);
+    while (!is_there)
+        cnd_wait(&condition, &mutex);
+    mtx_unlock(&mutex);
+    shmem_int_p(&x, 2, right);
+    shmem_quiet();
+    thrd_join(thread, NULL);
+    shmem_int_get(&words[1], &x, 1, right);
+}
+
+/* Tasks of OpenMP, in the order of what they depend on. */
+static void openmp_depend(void)
+{
+    int token = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task depend(out : token)
+        {
+            shmem_int_p(&x, 1, right);
+            shmem_quiet();
+            token = 1;
+        }
+#pragma omp task depend(in : token)
+        sink = shmem_int_g(&x, right) + token;
+    }
+}
+
 static const struct program programs[] = {
     PROGRAM(two_signals),
     PROGRAM(vectors),
@@ -246,6 +319,9 @@ static const struct program programs[] = {
     PROGRAM(box),
     PROGRAM(threads_and_contexts),
     PROGRAM(openmp_loop),
+    PROGRAM(many_threads),
+    PROGRAM(c11_threads),
+    PROGRAM(openmp_depend),
 };
 
 int main(int argc, char **argv)

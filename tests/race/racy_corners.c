@@ -7,6 +7,7 @@
 #include <shmemx.h>
 
 #include <omp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -209,11 +210,34 @@ static void openmp_nowait(void)
     }
 }
 
+/* Nobody joins the first thread: the second takes its place only where places are scarce. */
+static void *put_first(void *unused)
+{
+    shmem_int_p(&x, 1, 1); // detached_threads
+    return unused;
+}
+static void *put_second(void *unused)
+{
+    shmem_int_p(&x, 2, 1); // detached_threads
+    return unused;
+}
+static void detached_threads(void)
+{
+    pthread_t thread;
+    if (me == 0) {
+        pthread_create(&thread, NULL, put_first, NULL);
+        pthread_detach(thread);
+        poll(NULL, 0, 200);
+        pthread_create(&thread, NULL, put_second, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
 static const struct program programs[] = {
     PROGRAM(second_signal),   PROGRAM(any_is_not_all), PROGRAM(pointer_and_get),  PROGRAM(two_locks),
     PROGRAM(private_context), PROGRAM(fetch_result),   PROGRAM(broadcast_source), PROGRAM(blocks),
     PROGRAM(strided_team),    PROGRAM(alltoalls_dest), PROGRAM(plain_loop),       PROGRAM(box),
-    PROGRAM(last_of_source),  PROGRAM(thread_context), PROGRAM(openmp_nowait),
+    PROGRAM(last_of_source),  PROGRAM(thread_context), PROGRAM(openmp_nowait),    PROGRAM(detached_threads),
 };
 
 int main(int argc, char **argv)

@@ -7,6 +7,9 @@
  * again (finalise, and start once more), or kill N, exit N, global_exit N: PE N does it, the others wait for ever;
  * kill_parent N: it forks a child that lives on, and is killed.
  *
+ * by_id launched N_PES ID_FILE: a PE of a launcher with PMIx, which gives their numbers. All but the last first start by the
+ * id, among themselves; then all by the launcher.
+ *
  * by_id refusals 0 0: attributes that are refused, before and after a start, and the start that is right in spite of them.
  */
 #include <errno.h>
@@ -90,6 +93,27 @@ static void exchange(void)
     CHECK(!shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &sum, 1) && all == (long)n_pes * (n_pes + 1) / 2);
     shmem_barrier_all();
     shmem_free(heap);
+}
+
+/* 77: this launcher has no PMIx. */
+static int start_by_both(int n_launched, const char *path)
+{
+    const char *rank = getenv("PMIX_RANK");
+    if (!rank)
+        return 77;
+    pe = atoi(rank);
+    n_pes = n_launched - 1;
+    if (pe < n_pes) {
+        start(path);
+        exchange();
+        shmem_finalize();
+    }
+    n_pes = n_launched;
+    start("-");
+    exchange();
+    shmem_finalize();
+    printf("PE %d of %d: ok\n", pe, n_pes);
+    return 0;
 }
 
 static void end(const char *action)
@@ -203,6 +227,8 @@ int main(int argc, char **argv)
         return check_refusals();
     if (!strcmp(argv[1], "maker"))
         return make(argv[3]);
+    if (!strcmp(argv[1], "launched"))
+        return start_by_both(atoi(argv[2]), argv[3]);
     pe = atoi(argv[1]);
     n_pes = atoi(argv[2]);
     start(argv[3]);

@@ -6,6 +6,9 @@
  * time is over or nobody listens any more; prints how many connections it has made.
  *
  * intruder listen PORT: listens there, and answers whoever comes with garbage, until it is killed.
+ *
+ * intruder relay PORT: listens there, and passes on what comes to the next port, and the answers back, until it is killed; says
+ * when somebody has come, and when the server there has answered more than with its challenge, so somebody was let in.
  */
 #define _GNU_SOURCE
 #include "bootstrap/rendezvous/rendezvous_wire.h"
@@ -13,6 +16,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,12 +128,18 @@ static int attack(const char *path, int seconds)
     return 0;
 }
 
-static int answer(int port)
+static int listen_at(int port)
 {
     const struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(listener, (const struct sockaddr *)&address, sizeof address) || listen(listener, HELD))
-        return 1;
+        exit(1);
+    return listener;
+}
+
+static _Noreturn void answer(int port)
+{
+    int listener = listen_at(port);
     for (;;) {
         int fd = accept(listener, NULL, NULL);
         say_garbage(fd);
@@ -137,9 +147,53 @@ static int answer(int port)
     }
 }
 
+/* What has come at one end goes to the other. The number of bytes, or 0: it has ended. */
+static size_t pass_on(int from, int to)
+{
+    char bytes[GARBAGE];
+    ssize_t n = recv(from, bytes, sizeof bytes, 0);
+    if (n > 0)
+        say(to, bytes, (size_t)n);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void relay_one(int fd, int server)
+{
+    struct pollfd ends[] = {{.fd = fd, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+    size_t n, answered = 0;
+    while (poll(ends, 2, -1) > 0) {
+        const bool is_answer = ends[1].revents;
+        n = is_answer ? pass_on(server, fd) : pass_on(fd, server);
+        if (!n)
+            break;
+        if (is_answer && (answered += n) > sizeof(struct shmemi_challenge))
+            puts("let in");
+    }
+}
+
+static _Noreturn void relay(int port)
+{
+    int listener = listen_at(port);
+    setlinebuf(stdout);
+    for (;;) {
+        int fd = accept(listener, NULL, NULL), server = open_to(port + 1);
+        puts("somebody has come");
+        if (server >= 0 && !fork()) {
+            relay_one(fd, server);
+            _exit(0);
+        }
+        close(fd);
+        close(server);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    return strcmp(argv[1], "listen") ? attack(argv[1], atoi(argv[2])) : answer(atoi(argv[2]));
+    if (!strcmp(argv[1], "listen"))
+        answer(atoi(argv[2]));
+    if (!strcmp(argv[1], "relay"))
+        relay(atoi(argv[2]));
+    return attack(argv[1], atoi(argv[2]));
 }

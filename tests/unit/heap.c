@@ -6,12 +6,13 @@
 #include "shmmap/heap.h"
 
 #include "base/log.h"
+#include "base/system/cache_line.h"
 #include "unit.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { HEAP = 1 << 20, RESERVED = 1000 };
+enum { HEAP = 1 << 20, RESERVED = 1000, UNIT = SHMEMI_CACHE_LINE };
 
 static struct shmemi_heap_state state_of(const struct shmemi_heap *heap)
 {
@@ -47,13 +48,13 @@ static void check_basics(void)
     struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
     CHECK(heap);
     check_empty(heap);
-    CHECK(state_of(heap).size <= HEAP - RESERVED && state_of(heap).size > HEAP - RESERVED - 128);
-    size_t a = allocate(heap, 100), b = allocate(heap, 1);
-    CHECK(a >= RESERVED && b >= a + 100);
-    CHECK(a % 64 == 0 && b % 64 == 0); /* two objects never share a cache line */
-    CHECK(shmemi_heap_size_at(heap, a) == 100 && shmemi_heap_size_at(heap, b) == 1);
-    CHECK(shmemi_heap_size_at(heap, a + 64) == 0 && shmemi_heap_size_at(heap, 0) == 0);
-    CHECK(shmemi_heap_release(heap, a + 64) == -EINVAL);
+    CHECK(state_of(heap).size <= HEAP - RESERVED && state_of(heap).size > HEAP - RESERVED - 2 * UNIT);
+    size_t a = allocate(heap, UNIT + 36), b = allocate(heap, 1);
+    CHECK(a >= RESERVED && b >= a + UNIT + 36);
+    CHECK(a % UNIT == 0 && b % UNIT == 0); /* two objects never share a cache line */
+    CHECK(shmemi_heap_size_at(heap, a) == UNIT + 36 && shmemi_heap_size_at(heap, b) == 1);
+    CHECK(shmemi_heap_size_at(heap, a + UNIT) == 0 && shmemi_heap_size_at(heap, 0) == 0);
+    CHECK(shmemi_heap_release(heap, a + UNIT) == -EINVAL);
     CHECK(shmemi_heap_release(heap, a) == 0);
     CHECK(shmemi_heap_release(heap, a) == -EINVAL);
     CHECK(shmemi_heap_release(heap, b) == 0);
@@ -98,8 +99,8 @@ static void check_limits(void)
 static void check_best_fit(void)
 {
     struct shmemi_heap *heap = shmemi_heap_create(HEAP, 0, 0);
-    size_t large = allocate(heap, 10000), wall = allocate(heap, 64), small = allocate(heap, 1000);
-    size_t wall2 = allocate(heap, 64);
+    size_t large = allocate(heap, 10000), wall = allocate(heap, UNIT), small = allocate(heap, 1000);
+    size_t wall2 = allocate(heap, UNIT);
     shmemi_heap_release(heap, large);
     shmemi_heap_release(heap, small);
     CHECK(allocate(heap, 900) == small);
@@ -134,10 +135,10 @@ static void check_resize(void)
     CHECK(shmemi_heap_resize(heap, a, 2048) == 0 && shmemi_heap_size_at(heap, a) == 2048);
     CHECK(shmemi_heap_resize(heap, a, 2049) == -ENOSPC);
     CHECK(shmemi_heap_resize(heap, a, 10) == 0 && shmemi_heap_size_at(heap, a) == 10);
-    CHECK(allocate(heap, 1900) == a + 64); /* the rest of the block is free */
+    CHECK(allocate(heap, 1900) == a + UNIT); /* the rest of the block is free */
     CHECK(shmemi_heap_resize(heap, a, 0) == -ENOSPC && shmemi_heap_resize(heap, a, SIZE_MAX) == -ENOSPC);
-    CHECK(shmemi_heap_resize(heap, c + 64, 10) == -ENOSPC);
-    CHECK(shmemi_heap_release(heap, a) == 0 && shmemi_heap_release(heap, a + 64) == 0);
+    CHECK(shmemi_heap_resize(heap, c + UNIT, 10) == -ENOSPC);
+    CHECK(shmemi_heap_release(heap, a) == 0 && shmemi_heap_release(heap, a + UNIT) == 0);
     CHECK(shmemi_heap_release(heap, c) == 0);
     check_empty(heap);
     shmemi_heap_destroy(heap);
@@ -145,7 +146,7 @@ static void check_resize(void)
 
 /* ---- random calls ------------------------------------------------------------------------------------------------ */
 
-enum { BLOCKS = 200, CALLS = 20000, UNIT = 64 };
+enum { BLOCKS = 200, CALLS = 20000 };
 
 struct model {
     struct shmemi_heap *heap;
@@ -253,7 +254,7 @@ static bool fill_with_failure(long k)
     struct shmemi_heap *heap = shmemi_heap_create(HEAP, RESERVED, 0);
     for (int i = 0; heap && i < N; i++) {
         struct shmemi_heap_state before = state_of(heap), after;
-        int rc = shmemi_heap_allocate(heap, 64, 256, &offset[n]);
+        int rc = shmemi_heap_allocate(heap, UNIT, 256, &offset[n]);
         CHECK(rc == 0 || rc == -ENOMEM);
         after = state_of(heap);
         CHECK(rc == 0 || !memcmp(&before, &after, sizeof before));
@@ -276,9 +277,9 @@ static void resize_with_failure(void)
     size_t offset;
     CHECK(!shmemi_heap_allocate(heap, 1024, 64, &offset));
     failing = 0;
-    CHECK(shmemi_heap_resize(heap, offset, 64) == -ENOMEM);
+    CHECK(shmemi_heap_resize(heap, offset, UNIT) == -ENOMEM);
     failing = -1;
-    CHECK(!shmemi_heap_resize(heap, offset, 64) && !shmemi_heap_release(heap, offset));
+    CHECK(!shmemi_heap_resize(heap, offset, UNIT) && !shmemi_heap_release(heap, offset));
     check_empty(heap);
     shmemi_heap_destroy(heap);
 }

@@ -169,7 +169,7 @@ static void check_refused_pin(void)
     int first = memory->pinning->pin(nothing, ROOM), second = memory->pinning->pin(nothing, ROOM);
     dup2(saved, STDERR_FILENO);
     close(saved);
-    CHECK(first && second && !shmemi_gpu.is_locked(nothing));
+    CHECK(first && second && !shmemi_gpu.is_locked_range(nothing, 1));
     CHECK(lines_with(said, "cannot be page-locked") == 1);
     memory->pinning->unpin(nothing, ROOM);
     fclose(said);
@@ -183,13 +183,14 @@ static void check_neighbours(struct room *room)
     char *first = room->host + 3, *second = first + (2 << 20) + 100;
     int first_rc = memory->pinning->pin(first, (2 << 20) + 100), second_rc = memory->pinning->pin(second, 5 << 20);
     printf("# neighbours in a page: pin %d and %d, locked %d and %d, at the end %d\n", first_rc, second_rc,
-           shmemi_gpu.is_locked(first), shmemi_gpu.is_locked(second), shmemi_gpu.is_locked(second + (5 << 20) - 1));
+           shmemi_gpu.is_locked_range(first, 1), shmemi_gpu.is_locked_range(second, 1),
+           shmemi_gpu.is_locked_range(second + (5 << 20) - 1, 1));
     check_size(room, 7 << 20, 0);
     memory->pinning->unpin(first, (2 << 20) + 100);
     check_size(room, 7 << 20, 1);
     memory->pinning->unpin(second, 5 << 20);
     check_size(room, 7 << 20, 2);
-    CHECK(!shmemi_gpu.is_locked(first) && !shmemi_gpu.is_locked(second));
+    CHECK(!shmemi_gpu.is_locked_range(first, 1) && !shmemi_gpu.is_locked_range(second, 1));
 }
 
 /* The program has page-locked some bytes of what is copied, at its beginning or inside. */

@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 static bool connected;
-static pid_t owner; /* process that connected; forked children must not disconnect */
+static unsigned n_starts; /* by PMIx, as many on all PEs; a PE may have had others, by unique ids */
+static pid_t owner;       /* process that connected; forked children must not disconnect */
 struct shmemi_pmix shmemi_pmix;
 static struct {
     char *list;         /* their names, one after the other */
@@ -179,6 +180,7 @@ static int pmix_open(int *pe_p, int *n_pes_p)
         shmemi_error("PMIx: process %u of a job of %d", shmemi_pmix.self.rank, shmemi_pmix.n_pes);
         return -EPROTO;
     }
+    n_starts++;
     *pe_p = (int)shmemi_pmix.self.rank;
     *n_pes_p = shmemi_pmix.n_pes;
     return 0;
@@ -282,13 +284,21 @@ static const char *pmix_binding(void)
     return is_text ? text : NULL;
 }
 
+/* The launcher keeps what earlier starts have published. */
+static void name_key(pmix_key_t name, const char *key)
+{
+    snprintf(name, sizeof(pmix_key_t), "%s-%u", key, n_starts);
+}
+
 static int pmix_put(const char *key, const void *bytes, size_t size)
 {
     pmix_value_t value;
+    pmix_key_t name;
+    name_key(name, key);
     value.type = PMIX_BYTE_OBJECT;
     value.data.bo.bytes = (char *)bytes;
     value.data.bo.size = size;
-    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name, &value);
     if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
     return status == PMIX_SUCCESS ? 0 : shmemi_pmix_report("publishing an address", status);
@@ -298,8 +308,10 @@ static int pmix_get(int pe, const char *key, void *bytes, size_t *size_p)
 {
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
+    pmix_key_t name;
+    name_key(name, key);
     shmemi_pmix_process(&proc, (pmix_rank_t)pe);
-    pmix_status_t status = PMIx_Get(&proc, key, NULL, 0, &value);
+    pmix_status_t status = PMIx_Get(&proc, name, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
         return shmemi_pmix_report("fetching a PE's address", status);
     int rc = -EPROTO;

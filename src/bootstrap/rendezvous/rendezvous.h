@@ -19,7 +19,10 @@ int shmemi_rendezvous_serve(int listener, const struct shmemi_key *key);
 /* Does a server with this key run in this process? Any thread. */
 bool shmemi_rendezvous_is_here(const struct shmemi_key *key);
 
-struct shmemi_key shmemi_rendezvous_proof(const struct shmemi_key *key, const struct shmemi_proven *proven);
+/* The proof of an entry or, where that is NULL, of a challenge; the nonces are of the greeting and of the challenge, the port
+ * is the server's, or 0: it has a name instead. */
+struct shmemi_key shmemi_rendezvous_proof(const struct shmemi_key *key, const struct shmemi_key nonce[2], uint16_t port,
+                                          const struct shmemi_entry *entry);
 
 enum { SHMEMI_VENUES_MAX = 64 };
 

@@ -59,16 +59,18 @@ void shmemi_rendezvous_tell_end(const struct shmemi_end_of_job *end)
                      "PEs end",
                      end->pe, end->value, end->other);
         break;
+    case SHMEMI_END_LEFT:
+        shmemi_error("PE %d has left the job before all PEs had started, so all PEs end", end->pe);
+        break;
     default:
         shmemi_error("the place where the PEs meet has no memory left, so all PEs end");
     }
 }
 
-/* The lowest PE that is left says why. */
 static _Noreturn void end_process(const struct shmemi_end_of_job *end)
 {
     const bool is_status = end->reason == SHMEMI_END_STATUS;
-    if (client.pe != end->pe && client.pe == (end->pe == 0) && !(is_status && !end->value))
+    if (client.pe == end->teller && !(is_status && !end->value))
         shmemi_rendezvous_tell_end(end);
     _exit(is_status ? end->value : EXIT_FAILURE);
 }

@@ -32,8 +32,11 @@ enum {
 struct entering {
     const struct shmemi_ticket *ticket;
     int fd;
-    uint64_t end;    /* of the wait for an answer */
-    bool is_refused; /* the server has said why, which is logged */
+    uint16_t port;                   /* of the server, if it is who listens there */
+    uint64_t end;                    /* of the wait for an answer */
+    bool is_refused;                 /* the server has said why, which is logged */
+    int error;                       /* that says most */
+    const struct shmemi_venue *told; /* where it was */
 };
 
 static int receive_in_time(const struct entering *try, void *bytes, size_t size)
@@ -74,12 +77,11 @@ static int prove(const struct entering *try)
         rc = receive_in_time(try, &challenge, sizeof challenge);
     if (rc)
         return rc;
-    struct shmemi_proven proven = {.nonce = {greeting.nonce, challenge.nonce}};
-    const struct shmemi_key expected = shmemi_rendezvous_proof(&ticket->key, &proven);
+    const struct shmemi_key nonce[] = {greeting.nonce, challenge.nonce};
+    const struct shmemi_key expected = shmemi_rendezvous_proof(&ticket->key, nonce, try->port, NULL);
     if (!shmemi_key_equals(&challenge.proof, &expected))
         return -EACCES;
-    proven = (struct shmemi_proven){{greeting.nonce, challenge.nonce}, 1, entry.pe, entry.n_pes, entry.is_host};
-    entry.proof = shmemi_rendezvous_proof(&ticket->key, &proven);
+    entry.proof = shmemi_rendezvous_proof(&ticket->key, nonce, try->port, &entry);
     return send_little(try, &entry, sizeof entry);
 }
 
@@ -121,6 +123,7 @@ static int try_venue(struct entering *try, const struct shmemi_venue *venue, int
     if (fd < 0)
         return fd;
     try->fd = fd;
+    try->port = shmemi_venue_port_of(venue);
     try->end = shmemi_clock() + (uint64_t)within_init(answer_ms) * 1000000;
     int rc = prove(try);
     if (!rc)
@@ -135,39 +138,72 @@ static int try_venue(struct entering *try, const struct shmemi_venue *venue, int
     return rc;
 }
 
-/* All places once. The descriptor or the last error. */
+/* How much an error says about the start: there is no way to a place, nobody listens, a stranger does; any other may be
+ * the right server's. */
+static unsigned weight_of(int rc)
+{
+    static const int rising[] = {0,     ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EAFNOSUPPORT, ECONNREFUSED,
+                                 EPERM, EACCES};
+    unsigned weight = 0;
+    while (weight < sizeof rising / sizeof rising[0] && rising[weight] != -rc)
+        weight++;
+    return weight;
+}
+
+/* All places once. The descriptor, or the error that says most; of a round that the end of shmem_init has cut short, that of the
+ * round before. */
 static int try_all(struct entering *try, int answer_ms)
 {
     char text[128];
-    int rc = -ENOENT;
+    const struct shmemi_venue *told = NULL;
+    int most = 0;
     for (int i = 0; i < try->ticket->n_venues; i++) {
         const struct shmemi_venue *venue = &try->ticket->venues[i];
-        rc = try_venue(try, venue, answer_ms);
+        int rc = try_venue(try, venue, answer_ms);
         if (rc >= 0 || try->is_refused)
             return rc;
         errno = -rc;
         if (rc != -ECONNREFUSED)
             shmemi_debug("not let in at %s: %m", shmemi_venue_text(venue, text, sizeof text));
+        if (weight_of(rc) > weight_of(most)) {
+            most = rc;
+            told = venue;
+        }
     }
-    return rc;
+    if (!try->told || !shmemi_init_is_overdue()) {
+        try->error = most;
+        try->told = told;
+    }
+    return try->error;
 }
 
-static int report_failure(const struct shmemi_ticket *ticket, int rc)
+static const char *fault_by_variables(int rc)
 {
-    char venue[128], text[256];
-    shmemi_venue_text(&ticket->venues[0], venue, sizeof venue);
+    return rc == -ECONNREFUSED ? "PE 0 has not come"
+           : rc == -EPERM      ? "another user's process listens there"
+           : rc == -EACCES
+               ? "who listens there has another key: SHMEM_KEY_FILE and torchrun's variables must be the same "
+                 "for all PEs"
+               : strerror(-rc);
+}
+
+static int report_failure(const struct entering *try, int rc)
+{
+    const struct shmemi_ticket *ticket = try->ticket;
+    const char *fault = rc == -EACCES ? "who listens there does not know the key" : strerror(-rc);
+    char venue[128], text[384];
+    shmemi_venue_text(try->told, venue, sizeof venue);
+    if (ticket->is_patient)
+        fault = ticket->is_host ? "this PE is PE 0, and listens, but MASTER_ADDR does not lead to its host"
+                                : fault_by_variables(rc);
     if (ticket->is_patient || shmemi_init_is_overdue()) {
         snprintf(text, sizeof text, "; this PE was not let in at %s%s: %s", venue,
-                 ticket->n_venues > 1 ? " and the places after it" : "",
-                 rc == -ECONNREFUSED ? "PE 0 has not come" : strerror(-rc));
+                 ticket->n_venues > 1 ? " and other places" : "", fault);
         return shmemi_init_is_over(text);
     }
-    if (rc == -EACCES)
-        shmemi_error("who listens at %s does not know the key of this unique id", venue);
-    else
-        shmemi_error("no start with this unique id is possible at %s (%s): has the process that called "
-                     "shmemx_get_uniqueid ended, or has the id served a start already?%s",
-                     venue, strerror(-rc), shmemi_remedy(-rc));
+    shmemi_error("no start with this unique id is possible at %s (%s): has the process that called "
+                 "shmemx_get_uniqueid ended, or has the id served a start already?%s",
+                 venue, fault, shmemi_remedy(-rc));
     return rc;
 }
 
@@ -182,7 +218,7 @@ int shmemi_rendezvous_enter(const struct shmemi_ticket *ticket)
         const bool is_hopeless = !ticket->is_patient && (rc == -ECONNREFUSED || rc == -EACCES) &&
                                  shmemi_clock() - begin > IMPATIENT_MS * UINT64_C(1000000);
         if (is_hopeless || shmemi_init_is_overdue())
-            return report_failure(ticket, rc);
+            return report_failure(&try, rc);
         usleep((useconds_t)within_init(growing(PAUSE_MS, turn, PAUSE_MOST_MS)) * 1000);
     }
 }

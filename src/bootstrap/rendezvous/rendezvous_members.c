@@ -15,9 +15,20 @@
 
 enum { FAREWELL_SECONDS = 5 };
 
-struct shmemi_key shmemi_rendezvous_proof(const struct shmemi_key *key, const struct shmemi_proven *proven)
+struct shmemi_key shmemi_rendezvous_proof(const struct shmemi_key *key, const struct shmemi_key nonce[2], uint16_t port,
+                                          const struct shmemi_entry *entry)
 {
-    return shmemi_keyed_hash(key, proven, sizeof *proven);
+    struct {
+        struct shmemi_key nonce[2];
+        uint32_t port, is_entry, pe, n_pes, is_host;
+        uint32_t padding; /* 0, as all of it is hashed */
+    } proven = {.nonce = {nonce[0], nonce[1]}, .port = port, .is_entry = entry != NULL};
+    if (entry) {
+        proven.pe = entry->pe;
+        proven.n_pes = entry->n_pes;
+        proven.is_host = entry->is_host;
+    }
+    return shmemi_keyed_hash(key, &proven, sizeof proven);
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
@@ -40,11 +51,21 @@ static struct shmemi_parcel *end_parcel(const struct shmemi_end_of_job *end)
     return parcel;
 }
 
-/* Without memory for the message all connections end, which ends the job, too. */
-static void end_job(struct shmemi_rendezvous_server *server, const struct shmemi_end_of_job *end)
+/* The lowest PE that is there, and has not itself ended the job. */
+static int teller_of(const struct shmemi_rendezvous_server *server, const struct shmemi_end_of_job *end)
 {
+    for (int pe = 0; pe < server->n_pes; pe++)
+        if (server->members[pe] && (pe != end->pe || end->reason != SHMEMI_END_STATUS))
+            return pe;
+    return -1;
+}
+
+/* Without memory for the message all connections end, which ends the job, too. */
+static void end_job(struct shmemi_rendezvous_server *server, struct shmemi_end_of_job end)
+{
+    end.teller = teller_of(server, &end);
     if (!server->end)
-        say_farewell(server, end_parcel(end));
+        say_farewell(server, end_parcel(&end));
 }
 
 bool shmemi_server_is_over(struct shmemi_rendezvous_server *server)
@@ -73,7 +94,7 @@ void shmemi_server_lose(struct shmemi_rendezvous_server *server, struct shmemi_v
         return;
     server->members[visitor->pe] = NULL;
     if (!visitor->has_left)
-        end_job(server, &end);
+        end_job(server, end);
 }
 
 /* ---- Entering ---------------------------------------------------------------------------------------------------- */
@@ -87,9 +108,8 @@ static int challenge(const struct shmemi_rendezvous_server *server, struct shmem
     visitor->nonce[0] = greeting->nonce;
     if (getrandom(&visitor->nonce[1], sizeof visitor->nonce[1], 0) != (ssize_t)sizeof visitor->nonce[1])
         return -EIO;
-    const struct shmemi_proven proven = {.nonce = {visitor->nonce[0], visitor->nonce[1]}};
     answer.nonce = visitor->nonce[1];
-    answer.proof = shmemi_rendezvous_proof(&server->key, &proven);
+    answer.proof = shmemi_rendezvous_proof(&server->key, visitor->nonce, shmemi_venue_port(visitor->fd), NULL);
     visitor->stage = SHMEMI_VISITOR_CHALLENGED;
     /* So little always fits into a connection on which nothing was sent before. */
     return send(visitor->fd, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof answer ? 0 : -EIO;
@@ -98,9 +118,8 @@ static int challenge(const struct shmemi_rendezvous_server *server, struct shmem
 static bool is_proven(const struct shmemi_rendezvous_server *server, const struct shmemi_visitor *visitor)
 {
     const struct shmemi_entry *entry = &visitor->head.entry;
-    const struct shmemi_proven proven = {
-        {visitor->nonce[0], visitor->nonce[1]}, 1, entry->pe, entry->n_pes, entry->is_host};
-    const struct shmemi_key proof = shmemi_rendezvous_proof(&server->key, &proven);
+    const struct shmemi_key proof =
+        shmemi_rendezvous_proof(&server->key, visitor->nonce, shmemi_venue_port(visitor->fd), entry);
     return shmemi_key_equals(&proof, &entry->proof) && entry->n_pes > 0 && entry->n_pes <= INT_MAX &&
            entry->pe < entry->n_pes;
 }
@@ -117,7 +136,7 @@ static uint32_t objection_to(struct shmemi_rendezvous_server *server, const stru
         return SHMEMI_END_NO_MEMORY;
     if ((int)entry->n_pes != server->n_pes)
         return SHMEMI_END_N_PES;
-    return server->members[entry->pe] ? SHMEMI_END_TWICE : 0;
+    return server->members[entry->pe] || server->n_members == server->n_pes ? SHMEMI_END_TWICE : 0;
 }
 
 /* One process of the job that was started wrongly makes the job impossible: all learn it at once. */
@@ -126,13 +145,15 @@ static int admit(struct shmemi_rendezvous_server *server, struct shmemi_visitor 
     const struct shmemi_entry entry = visitor->head.entry;
     if (!is_proven(server, visitor))
         return -EACCES;
-    const struct shmemi_end_of_job end = {objection_to(server, &entry), (int32_t)entry.pe, (int32_t)entry.n_pes,
-                                          server->n_pes};
+    const struct shmemi_end_of_job end = {.reason = objection_to(server, &entry),
+                                          .pe = (int32_t)entry.pe,
+                                          .value = (int32_t)entry.n_pes,
+                                          .other = server->n_pes};
     struct shmemi_parcel *parcel = end.reason ? end_parcel(&end) : shmemi_parcel_frame(SHMEMI_FRAME_WELCOME, 0);
     int rc = parcel ? shmemi_visitor_send(visitor, parcel) : -ENOMEM;
     shmemi_parcel_drop(parcel);
     if (end.reason)
-        end_job(server, &end);
+        end_job(server, end);
     if (rc || end.reason)
         return rc ? rc : -EINVAL;
     visitor->stage = SHMEMI_VISITOR_MEMBER;
@@ -182,7 +203,7 @@ static void finish_round(struct shmemi_rendezvous_server *server)
     const struct shmemi_end_of_job no_memory = {.reason = SHMEMI_END_NO_MEMORY, .pe = host_of(server)};
     struct shmemi_parcel *parcel = gathered_parcel(server);
     if (!parcel)
-        end_job(server, &no_memory);
+        end_job(server, no_memory);
     server->n_contributions = 0;
     for (int pe = 0; parcel && pe < server->n_pes; pe++) {
         struct shmemi_visitor *member = server->members[pe];
@@ -194,10 +215,20 @@ static void finish_round(struct shmemi_rendezvous_server *server)
     shmemi_parcel_drop(parcel);
 }
 
+/* Others start, and would wait for a PE that has left. */
+static int end_without(struct shmemi_rendezvous_server *server, int pe)
+{
+    const struct shmemi_end_of_job end = {.reason = SHMEMI_END_LEFT, .pe = pe};
+    end_job(server, end);
+    return 0;
+}
+
 static int take_contribution(struct shmemi_rendezvous_server *server, struct shmemi_visitor *member)
 {
-    if (member->has_contributed)
+    if (member->has_contributed || member->has_left)
         return -EPROTO;
+    if (server->n_left)
+        return end_without(server, server->last_left);
     member->has_contributed = true;
     member->contribution = member->body;
     member->contribution_size = member->head.frame.size;
@@ -226,7 +257,10 @@ static int take_leave(struct shmemi_rendezvous_server *server, struct shmemi_vis
 {
     if (member->has_left)
         return -EPROTO;
+    if (server->n_members < server->n_pes || server->n_contributions)
+        return end_without(server, member->pe);
     member->has_left = true;
+    server->last_left = member->pe;
     if (++server->n_left == server->n_pes && !server->end)
         say_farewell(server, shmemi_parcel_frame(SHMEMI_FRAME_BYE, 0));
     return 0;
@@ -240,7 +274,7 @@ static int take_end(struct shmemi_rendezvous_server *server, const struct shmemi
     memcpy(&end, member->body, sizeof end);
     end.reason = SHMEMI_END_STATUS;
     end.pe = member->pe;
-    end_job(server, &end);
+    end_job(server, end);
     return 0;
 }
 

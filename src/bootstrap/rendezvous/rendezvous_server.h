@@ -24,6 +24,7 @@ struct shmemi_rendezvous_server {
     int n_pes;                       /* as the first member says; 0 before */
     struct shmemi_visitor **members; /* by PE; NULL: has not come, or its connection has ended */
     int n_members, n_contributions, n_left;
+    int last_left; /* one that has left */
 
     struct shmemi_parcel *farewell; /* the last that all get: BYE, or why the job ends */
     bool host_has_farewell;

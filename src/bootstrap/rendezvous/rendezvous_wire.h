@@ -2,7 +2,8 @@
  *
  * What goes over a connection to the place where PEs meet. First both ends prove that they know the key, without sending
  * it: who connects sends a greeting, the server answers with a challenge, which has its own proof, and is answered by an
- * entry. Each proof is a keyed hash that the nonces of both go into, so none is worth anything on another connection.
+ * entry. Each proof is a keyed hash that the nonces of both go into, so none is worth anything on another connection; and
+ * the port of the server, so who listens at another one cannot pass them on.
  * Then frames follow in both directions: a head, and so many bytes.
  */
 #ifndef SHMEMI_RENDEZVOUS_WIRE_H
@@ -31,13 +32,6 @@ struct shmemi_entry {
     uint32_t padding;
 };
 
-/* What a proof is a hash of: of a challenge, in which all numbers are 0, or of an entry. */
-struct shmemi_proven {
-    struct shmemi_key nonce[2]; /* of the greeting, of the challenge */
-    uint32_t is_entry;
-    uint32_t pe, n_pes, is_host;
-};
-
 /* The kinds of frames. */
 enum {
     /* to the server */
@@ -64,17 +58,19 @@ struct shmemi_gathered_head {
 
 /* Why a job ends, or, in answer to an entry, why the PE is not let in. */
 enum {
-    SHMEMI_END_LOST = 1, /* the process of pe has ended in the middle of the job */
-    SHMEMI_END_STATUS,   /* pe has ended the job with this status */
-    SHMEMI_END_TWICE,    /* two processes say that they are pe */
-    SHMEMI_END_N_PES,    /* pe says that there are so many PEs, others say something else */
-    SHMEMI_END_NO_MEMORY /* of the server */
+    SHMEMI_END_LOST = 1,  /* the process of pe has ended in the middle of the job */
+    SHMEMI_END_STATUS,    /* pe has ended the job with this status */
+    SHMEMI_END_TWICE,     /* two processes say that they are pe */
+    SHMEMI_END_N_PES,     /* pe says that there are so many PEs, others say something else */
+    SHMEMI_END_NO_MEMORY, /* of the server */
+    SHMEMI_END_LEFT       /* pe has left, and others start */
 };
 
 struct shmemi_end_of_job {
     uint32_t reason;
     int32_t pe, value;
-    int32_t other; /* SHMEMI_END_N_PES: what the others say */
+    int32_t other;  /* SHMEMI_END_N_PES: what the others say */
+    int32_t teller; /* the PE that logs it; -1: none of those that are there */
 };
 
 #endif

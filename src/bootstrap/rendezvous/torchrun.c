@@ -40,13 +40,39 @@ struct torchrun_job {
     bool is_on_one_machine;
 };
 
-int shmemi_torchrun_size(void)
+static bool is_set(const char *name)
+{
+    return getenv(name) && *getenv(name);
+}
+
+/* The first of the variables that is not set; NULL: all are. */
+static const char *missing_variable(void)
 {
     static const char *const names[] = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!getenv(names[i]) || !*getenv(names[i]))
-            return 0;
-    return atoi(getenv("WORLD_SIZE"));
+        if (!is_set(names[i]))
+            return names[i];
+    return NULL;
+}
+
+int shmemi_torchrun_size(void)
+{
+    return missing_variable() ? 0 : atoi(getenv("WORLD_SIZE"));
+}
+
+/* One of several processes must not run alone because a variable was forgotten. A single variable, or those of one process,
+ * may have been set for other uses. */
+static int judge_without(const char *missing)
+{
+    const int n_set = is_set("RANK") + is_set("WORLD_SIZE") + is_set("MASTER_ADDR") + is_set("MASTER_PORT");
+    const bool is_meant = is_set("WORLD_SIZE") ? n_set > 1 && atoi(getenv("WORLD_SIZE")) > 1 : n_set > 2;
+    if (!is_meant)
+        return -ENODEV;
+    shmemi_error(
+        "%s is not set, and other variables of torchrun are: a start by them needs RANK, WORLD_SIZE, MASTER_ADDR "
+        "and MASTER_PORT; to run a single PE, set SHMEM_BOOTSTRAP=single",
+        missing);
+    return -EINVAL;
 }
 
 /* A whole number from least to most. 0 or -EINVAL, logged. */
@@ -214,9 +240,8 @@ static int torchrun_open(int *pe_p, int *n_pes_p)
 {
     static struct shmemi_ticket ticket; /* static: it is large */
     struct torchrun_job job;
-    if (!shmemi_torchrun_size())
-        return -ENODEV;
-    int rc = read_job(&job);
+    const char *missing = missing_variable();
+    int rc = missing ? judge_without(missing) : read_job(&job);
     if (rc)
         return rc;
     if (job.size == 1 && shmemi_settings.bootstrap == SHMEMI_BOOTSTRAP_AUTO)

@@ -64,13 +64,17 @@ void shmemi_venue_set_port(struct shmemi_venue *venue, uint16_t port)
     *port_of(&venue->address) = htons(port);
 }
 
+uint16_t shmemi_venue_port_of(const struct shmemi_venue *venue)
+{
+    struct shmemi_venue copy = *venue;
+    const uint16_t *port = port_of(&copy.address);
+    return port ? ntohs(*port) : 0;
+}
+
 uint16_t shmemi_venue_port(int fd)
 {
-    union shmemi_address address = {.any.sa_family = AF_UNSPEC};
-    socklen_t length = sizeof address;
-    if (getsockname(fd, &address.any, &length) || !port_of(&address))
-        return 0;
-    return ntohs(*port_of(&address));
+    struct shmemi_venue venue = {.address.any.sa_family = AF_UNSPEC, .length = sizeof venue.address};
+    return getsockname(fd, &venue.address.any, &venue.length) ? 0 : shmemi_venue_port_of(&venue);
 }
 
 static const void *bytes_of(const struct sockaddr *address)
@@ -89,12 +93,11 @@ const void *shmemi_venue_bytes(const struct shmemi_venue *venue)
 const char *shmemi_venue_text(const struct shmemi_venue *venue, char *text, size_t size)
 {
     char host[INET6_ADDRSTRLEN] = "";
-    struct shmemi_venue copy = *venue;
-    const uint16_t *port = port_of(&copy.address);
-    if (port && inet_ntop(copy.address.any.sa_family, shmemi_venue_bytes(venue), host, sizeof host))
-        snprintf(text, size, "%s port %u", host, ntohs(*port));
+    const void *bytes = shmemi_venue_bytes(venue);
+    if (bytes && inet_ntop(venue->address.any.sa_family, bytes, host, sizeof host))
+        snprintf(text, size, "%s port %u", host, shmemi_venue_port_of(venue));
     else
-        snprintf(text, size, "the socket @%s", copy.address.local.sun_path + 1);
+        snprintf(text, size, "the socket @%s", venue->address.local.sun_path + 1);
     return text;
 }
 

@@ -43,8 +43,9 @@ struct shmemi_venue shmemi_venue_everywhere(int family);
 
 /* Listen. The descriptor, or -errno, not logged. */
 int shmemi_venue_listen(const struct shmemi_venue *venue);
-/* The port at which a descriptor listens. */
+/* The port of a descriptor's own end, and of a venue; 0: there is none. */
 uint16_t shmemi_venue_port(int fd);
+uint16_t shmemi_venue_port_of(const struct shmemi_venue *venue);
 void shmemi_venue_set_port(struct shmemi_venue *venue, uint16_t port);
 
 /* Connect within so many milliseconds. The descriptor, which does not block, or -errno, not logged; -EPERM: whoever listens

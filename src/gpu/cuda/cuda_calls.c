@@ -97,34 +97,41 @@ static int address_id(unsigned long long *id_p, uintptr_t address)
     return (int)shmemi_cuda.cuPointerGetAttribute(id_p, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
 }
 
-/* Coherent systems have such an address for any host memory. Kernels reach all of it there; what a stream does without a
- * kernel may not, so it has to be page-locked. */
-static int address_on_device(uintptr_t *address_p, uintptr_t address)
+/* Page-locked host memory, as the driver knows it. Where a GPU reaches all host memory (HMM, ATS), the driver tells of any
+ * address without an error, but knows of no range around it. */
+struct locked_range {
+    CUdeviceptr start,
+        on_device; /* where it begins; where kernels of the current context reach the address asked for */
+    size_t size;   /* 0: the address is not in such memory */
+};
+
+static CUresult find_locked(CUdeviceptr address, struct locked_range *range)
 {
     CUmemorytype type = 0;
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
-    void *values[] = {&type, address_p};
-    CUresult result = shmemi_cuda.cuPointerGetAttributes(2, attributes, values, (CUdeviceptr)address);
-    return result == CUDA_SUCCESS && type != CU_MEMORYTYPE_HOST ? CUDA_ERROR_INVALID_VALUE : (int)result;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {&type, &range->start, &range->size, &range->on_device};
+    *range = (struct locked_range){0};
+    CUresult result = shmemi_cuda.cuPointerGetAttributes(4, attributes, values, address);
+    if (result != CUDA_SUCCESS || type != CU_MEMORYTYPE_HOST)
+        range->size = 0;
+    return result;
 }
 
-static bool is_locked(const void *address)
+/* Kernels may reach other host memory, too; what a stream does without a kernel may not. */
+static int address_on_device(uintptr_t *address_p, uintptr_t address)
 {
-    CUmemorytype type = 0;
-    CUresult result = shmemi_cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)address);
-    return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
+    struct locked_range range;
+    CUresult result = find_locked(address, &range);
+    *address_p = range.on_device;
+    return result == CUDA_SUCCESS && !range.size ? CUDA_ERROR_INVALID_VALUE : (int)result;
 }
 
 static bool is_locked_range(const void *address, size_t size)
 {
-    CUmemorytype type = 0;
-    CUdeviceptr start = 0, end = (CUdeviceptr)address + size;
-    size_t range = 0;
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-    void *values[] = {&type, &start, &range};
-    CUresult result = shmemi_cuda.cuPointerGetAttributes(3, attributes, values, (CUdeviceptr)address);
-    return result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && end <= start + range;
+    struct locked_range range;
+    find_locked((CUdeviceptr)address, &range);
+    return range.size && (CUdeviceptr)address + size <= range.start + range.size;
 }
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
@@ -229,7 +236,6 @@ void shmemi_cuda_calls_fill(void)
         .address_belongs = address_belongs,
         .address_id = address_id,
         .address_on_device = address_on_device,
-        .is_locked = is_locked,
         .is_locked_range = is_locked_range,
         .stream_id = (__typeof__(shmemi_gpu.stream_id))shmemi_cuda_stream_id,
         .stream_words = stream_words,

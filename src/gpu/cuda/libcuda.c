@@ -48,6 +48,7 @@ static void note_exit(void)
 int shmemi_cuda_load(void)
 {
     static bool waits_for_exit;
+    shmemi_cuda_mps_prepare(); /* the driver reads its settings at the first call, which is one of look_up_launch */
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         shmemi_debug("no CUDA driver: %s", dlerror());
@@ -68,7 +69,6 @@ int shmemi_cuda_load(void)
     if (!waits_for_exit)
         waits_for_exit = !atexit(note_exit);
     shmemi_cuda_calls_fill();
-    shmemi_cuda_mps_prepare();
     return 0;
 }
 

@@ -94,8 +94,8 @@ struct shmemi_gpu_calls {
     int (*address_id)(unsigned long long *id_p, uintptr_t address); /* of its buffer: no other ever has it */
     /* That at which the current context reaches page-locked host memory. */
     int (*address_on_device)(uintptr_t *address_p, uintptr_t address);
-    bool (*is_locked)(const void *address);                    /* host memory, page-locked by whomever */
-    bool (*is_locked_range)(const void *address, size_t size); /* all of it in one such range? */
+    bool (*is_locked_range)(const void *address,
+                            size_t size); /* is all of it in one range that anybody has page-locked? */
 
     /* ---- Streams and events */
     int (*stream_create)(void **stream_p, unsigned flags);

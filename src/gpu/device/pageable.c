@@ -86,8 +86,9 @@ static int copy_by_threads(struct transfer *transfer, const struct shmemi_queued
 /* With the context in which the buffers were page-locked (cudaDeviceReset) the locks have gone, too. */
 static void lock_again(const struct shmemi_copy_pool *pool)
 {
-    if (!shmemi_gpu.is_locked(pool->buffers))
-        shmemi_gpu_pin(pool->buffers, pool->n_buffers * pool->buffer_size);
+    const size_t size = pool->n_buffers * pool->buffer_size;
+    if (!shmemi_gpu.is_locked_range(pool->buffers, size))
+        shmemi_gpu_pin(pool->buffers, size);
 }
 
 /* Shorter rows, rows that overlap, and boxes are left to the driver. */

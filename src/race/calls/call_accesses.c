@@ -6,6 +6,7 @@
 
 static struct race_access access_of(const struct race_call *call, uint16_t component, uint8_t flags)
 {
+    call->thread->used = call->thread->now;
     return (struct race_access){.known = call->thread->time,
                                 .component = component,
                                 .when = call->thread->now,

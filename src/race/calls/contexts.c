@@ -27,8 +27,12 @@ static struct race_team *add_team(shmem_team_t handle, uint64_t uid, uint8_t dom
         race_fatal("more than %d teams for --race", TEAMS_MOST);
     if (i == n_teams)
         n_teams++;
-    const uint64_t number = teams[i].uid == uid ? teams[i].number : 0;
-    teams[i] = (struct race_team){.handle = handle, .uid = uid, .domain = domain, .number = number};
+    struct race_team team = {.uid = uid};
+    if (teams[i].uid == uid)
+        team = teams[i];
+    team.handle = handle;
+    team.domain = domain;
+    teams[i] = team;
     race_lock_give(&lock);
     return &teams[i];
 }

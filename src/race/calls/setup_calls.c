@@ -5,6 +5,7 @@
 #include "race/calls/wrapped_call.h"
 #include "race/report/objects.h"
 #include "race/hooks/sync_objects.h"
+#include "race/streams/stream_op.h"
 #include "race/unwatched.h"
 
 #include <stdlib.h>
@@ -137,11 +138,13 @@ RACE_WRAPPER void *shmem_realloc(void *ptr, size_t size)
 }
 
 /* Mapped buffers; the extensions have no profiling names. */
-static void *mapped(const struct race_collective *collective, void *address, size_t size)
+static void *mapped(const struct race_collective *collective, void *address, const void *object, size_t size, int type)
 {
     race_collective_end(collective);
     if (collective->call->thread && address)
         race_object_add(address, size, "mapped buffer", collective->call->pc);
+    if (collective->call->thread && address && type == OSHM_MEMTYPE_OPENCL)
+        race_object_set_handle(address, *(void *const *)object);
     race_call_end(collective->call);
     return address;
 }
@@ -152,7 +155,7 @@ RACE_WRAPPER void *shmmap(void *obj, size_t size, int type)
     RACE_BEGIN("shmmap", SHMEM_CTX_DEFAULT);
     next = next ? next : race_next("shmmap");
     const struct race_collective collective = enter_all(&call);
-    return mapped(&collective, next(obj, size, type), size);
+    return mapped(&collective, next(obj, size, type), obj, size, type);
 }
 
 RACE_WRAPPER void *shmemx_map(void *obj, size_t size, const shmemx_map_attr_t *attr)
@@ -161,19 +164,21 @@ RACE_WRAPPER void *shmemx_map(void *obj, size_t size, const shmemx_map_attr_t *a
     RACE_BEGIN("shmemx_map", SHMEM_CTX_DEFAULT);
     next = next ? next : race_next("shmemx_map");
     const struct race_collective collective = enter_all(&call);
-    return mapped(&collective, next(obj, size, attr), size);
+    return mapped(&collective, next(obj, size, attr), obj, size, attr ? attr->type : 0);
 }
 
 RACE_WRAPPER void shmumap(void *ptr)
 {
     RACE_BEGIN("shmumap", SHMEM_CTX_DEFAULT);
     release(&call, ptr, (void (*)(void *))race_next("shmumap"));
+    race_streams_drain();
 }
 
 RACE_WRAPPER void shmemx_unmap(void *ptr)
 {
     RACE_BEGIN("shmemx_unmap", SHMEM_CTX_DEFAULT);
     release(&call, ptr, (void (*)(void *))race_next("shmemx_unmap"));
+    race_streams_drain();
 }
 
 /* ---- addresses of other PEs' memory ------------------------------------------------------------------------------- */

@@ -37,8 +37,9 @@ void race_call_end(struct race_call *call);
 /* contexts.c: contexts and teams, as this PE has them. */
 struct race_team {
     shmem_team_t handle;
-    uint64_t uid;    /* the same for all members, and for no other team */
-    uint64_t number; /* of the next collective */
+    uint64_t uid;           /* the same for all members, and for no other team */
+    uint64_t number;        /* of the next collective */
+    uint64_t stream_number; /* and of the next one in streams */
     int me, n;
     uint8_t domain;
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Functions of the C library that copy, set and compare memory: compilers leave them to the sanitizer's runtime. Only
- * calls of the program itself are looked at.
+ * Functions of the C library that copy, set, compare and free memory: compilers leave them to the sanitizer's runtime.
+ * Only calls of the program itself are looked at.
  */
 #include "race/hooks/sync_objects.h"
+#include "race/private.h"
+#include "race/shadow.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -56,3 +59,57 @@ WRAPPER int memcmp(const void *a, const void *b, size_t size)
         touch_two(a, 0, b, size, CALLER);
     return next(a, b, size);
 }
+
+/* ---- memory that is given back, which may serve another thread ---------------------------------------------------- */
+
+extern void __libc_free(void *block);
+
+/* That is like a write: what is under way may not use it any more. */
+static void touch_all(uintptr_t block, size_t size, uintptr_t pc)
+{
+    struct race_thread *thread = race_this_thread();
+    if (!thread)
+        return;
+    thread->inside++;
+    thread->used = thread->now;
+    const struct race_access access = {.known = thread->time,
+                                       .component = thread->component,
+                                       .pe = (uint16_t)race.pe,
+                                       .when = thread->now,
+                                       .flags = RACE_WRITE,
+                                       .pc = pc & RACE_PC_MASK};
+    race_private_check(block, size, &access, false);
+    thread->inside--;
+}
+
+static void give_back(void *block, uintptr_t pc)
+{
+    if (block && race.watches_private) {
+        const size_t size = malloc_usable_size(block);
+        if (is_program(pc))
+            touch_all((uintptr_t)block, size, pc);
+        race_private_clear((uintptr_t)block, size);
+    }
+    __libc_free(block);
+}
+
+WRAPPER void free(void *block)
+{
+    give_back(block, CALLER);
+}
+
+/* The operators delete and delete[] of C++, without and with a size. */
+#define DELETES(NAME)                                                                                                  \
+    void NAME(void *block);                                                                                            \
+    void NAME##m(void *block, size_t size);                                                                            \
+    WRAPPER void NAME(void *block)                                                                                     \
+    {                                                                                                                  \
+        give_back(block, CALLER);                                                                                      \
+    }                                                                                                                  \
+    WRAPPER void NAME##m(void *block, size_t size)                                                                     \
+    {                                                                                                                  \
+        (void)size;                                                                                                    \
+        give_back(block, CALLER);                                                                                      \
+    }
+DELETES(_ZdlPv)
+DELETES(_ZdaPv)

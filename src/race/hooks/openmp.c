@@ -15,7 +15,7 @@ struct openmp_team {
     void (*function)(void *);
     void *data;
     struct race_clock *born;
-    struct openmp_team *outer;
+    struct openmp_team *next; /* of those that are idle */
     char end, tasks, barrier[2], ordered;
 };
 
@@ -47,25 +47,31 @@ static void run_team(void *argument)
     here = outer;
 }
 
+/* A team that this thread had before, or a new one. Their addresses stand for their order: what those of an idle team know
+ * its thread has learned when it ended. */
 static struct openmp_team *begin_team(void (*function)(void *), void *data)
 {
     struct race_thread *thread = race_this_thread();
-    struct openmp_team *team = thread ? calloc(1, sizeof *team) : NULL;
-    if (team) {
-        team->function = function;
-        team->data = data;
-        team->born = race_publish(thread);
-    }
+    if (!thread)
+        return NULL;
+    struct openmp_team *team = thread->idle_teams ? thread->idle_teams : calloc(1, sizeof *team);
+    if (!team)
+        return NULL;
+    thread->idle_teams = team->next;
+    *team = (struct openmp_team){.function = function, .data = data, .born = race_publish(thread)};
     return team;
 }
 
-/* Teams are not given back: their addresses stand for their order. */
 static void end_team(struct openmp_team *team)
 {
+    struct race_thread *thread = race_this_thread();
     race_sync_acquire((uintptr_t)&team->end);
     race_sync_acquire((uintptr_t)&team->tasks);
     free(team->born);
-    team->born = NULL;
+    if (thread) {
+        team->next = thread->idle_teams;
+        thread->idle_teams = team;
+    }
 }
 
 WRAPPER void GOMP_parallel(void (*function)(void *), void *data, unsigned n_threads, unsigned flags);
@@ -259,6 +265,19 @@ static void nothing(uintptr_t object)
 {
     (void)object;
 }
+#define TESTS_LOCK(NAME)                                                                                               \
+    WRAPPER int NAME(void *object);                                                                                    \
+    WRAPPER int NAME(void *object)                                                                                     \
+    {                                                                                                                  \
+        static int (*next)(void *);                                                                                    \
+        next = next ? next : race_next(#NAME);                                                                         \
+        const int held = next(object);                                                                                 \
+        if (held)                                                                                                      \
+            race_sync_acquire((uintptr_t)object);                                                                      \
+        return held;                                                                                                   \
+    }
+TESTS_LOCK(omp_test_lock)
+TESTS_LOCK(omp_test_nest_lock)
 LOCK_OF(omp_set_lock, 1, race_sync_acquire, nothing)
 LOCK_OF(omp_unset_lock, 0, nothing, race_sync_release)
 LOCK_OF(omp_set_nest_lock, 1, race_sync_acquire, nothing)
@@ -268,6 +287,8 @@ LOCK_OF(GOMP_critical_name_end, 0, nothing, race_sync_release)
 
 /* ---- tasks: what the program passes on comes after a head of ours ------------------------------------------------- */
 
+enum { DEPENDS_MOST = 8, HAS_DEPENDS = 8 /* of the flags */ };
+
 struct openmp_task {
     void (*function)(void *);
     void (*copy)(void *, void *);
@@ -275,7 +296,24 @@ struct openmp_task {
     struct openmp_team *team;
     size_t offset; /* of the program's data */
     void *source;
+    unsigned n_depends;
+    uintptr_t depends[DEPENDS_MOST];
 };
+
+/* The objects of a task's depend clauses, as libgomp has them: their number, how many are written, addresses; or, after a
+ * zero, the number, three numbers of kinds, addresses. They order tasks, here also those that only read one. */
+static void note_depends(struct openmp_task *task, void *const *depends)
+{
+    const size_t n = (size_t)(depends[0] ? depends[0] : depends[1]), first = depends[0] ? 2 : 5;
+    for (size_t i = 0; i < n && i < DEPENDS_MOST; i++)
+        task->depends[task->n_depends++] = (uintptr_t)depends[first + i];
+}
+
+static void each_depend(const struct openmp_task *task, void (*order)(uintptr_t object))
+{
+    for (unsigned i = 0; i < task->n_depends; i++)
+        order(task->depends[i]);
+}
 
 /* A task is not ordered with what its thread has done before: it is a strand. */
 static void run_task(void *argument)
@@ -288,7 +326,9 @@ static void run_task(void *argument)
         return;
     }
     race_strand_begin(thread, task->born, &saved);
+    each_depend(task, race_sync_acquire);
     task->function((char *)argument + task->offset);
+    each_depend(task, race_sync_release);
     race_sync_release(task->team ? (uintptr_t)&task->team->tasks : (uintptr_t)&critical);
     race_strand_end(thread, &saved);
 }
@@ -318,7 +358,14 @@ WRAPPER void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *
         return;
     }
     struct openmp_task *task = (struct openmp_task *)block;
-    *task = (struct openmp_task){function, copy, race_publish(thread), here.team, offset, data};
+    *task = (struct openmp_task){.function = function,
+                                 .copy = copy,
+                                 .born = race_publish(thread),
+                                 .team = here.team,
+                                 .offset = offset,
+                                 .source = data};
+    if (flags & HAS_DEPENDS)
+        note_depends(task, depends);
     if (!copy && size)
         memcpy(block + offset, data, (size_t)size);
     if (alignment < (long)_Alignof(struct openmp_task))

@@ -86,18 +86,28 @@ void race_sync_acquire(uintptr_t address)
     leave(thread);
 }
 
-/* The linker leaves libgomp out where this library has all that the program calls of it. */
-static void *in_libgomp(const char *name)
+/* Libraries whose functions may not be among those that follow this one: the linker leaves libgomp out where this library has
+ * all that the program calls of it, and libstdc++ may have been loaded for a library of its own that uses it. */
+static void *in_other_library(const char *name)
 {
-    void *library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
-    return library ? dlsym(library, name) : NULL;
+    static const struct {
+        const char *prefix, *library;
+    } others[] = {
+        {"GOMP_", "libgomp.so.1"}, {"omp_", "libgomp.so.1"}, {"__cxa_", "libstdc++.so.6"}, {"cl", "libOpenCL.so.1"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const bool is_there = !strncmp(name, others[i].prefix, strlen(others[i].prefix));
+        void *library = is_there ? dlopen(others[i].library, RTLD_NOW | RTLD_GLOBAL) : NULL;
+        if (library)
+            return dlsym(library, name);
+    }
+    return NULL;
 }
 
 void *race_next(const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
-    if (!next && (!strncmp(name, "GOMP_", 5) || !strncmp(name, "omp_", 4)))
-        next = in_libgomp(name);
+    if (!next)
+        next = in_other_library(name);
     if (!next)
         race_fatal("%s is in none of the program's libraries", name);
     return next;

@@ -14,6 +14,7 @@ static struct object {
     size_t size;
     const char *kind;
     uintptr_t pc;
+    const void *handle; /* of mapped OpenCL memory */
     struct object *next;
 } * objects;
 static race_lock lock;
@@ -30,11 +31,31 @@ void race_object_add(const void *address, size_t size, const char *kind, uintptr
     struct object *object = malloc(sizeof *object);
     if (!object)
         return;
-    *object = (struct object){(uintptr_t)address, size, kind, pc, NULL};
+    *object = (struct object){(uintptr_t)address, size, kind, pc, NULL, NULL};
     race_lock_take(&lock);
     object->next = objects;
     objects = object;
     race_lock_give(&lock);
+}
+
+void race_object_set_handle(const void *address, const void *handle)
+{
+    race_lock_take(&lock);
+    for (struct object *object = objects; object; object = object->next)
+        if (object->address == (uintptr_t)address)
+            object->handle = handle;
+    race_lock_give(&lock);
+}
+
+uintptr_t race_object_of_handle(const void *handle, size_t offset, size_t size)
+{
+    uintptr_t address = 0;
+    race_lock_take(&lock);
+    for (const struct object *object = objects; handle && object; object = object->next)
+        if (object->handle == handle && offset < object->size && size <= object->size - offset)
+            address = object->address + offset;
+    race_lock_give(&lock);
+    return address;
 }
 
 size_t race_object_remove(const void *address)

@@ -9,6 +9,10 @@
 
 /* Blocks of the heap and mapped buffers of this PE, which are the same on the others. */
 void race_object_add(const void *address, size_t size, const char *kind, uintptr_t pc);
+/* The object that begins at the address is mapped memory of this handle, a cl_mem. */
+void race_object_set_handle(const void *address, const void *handle);
+/* The symmetric address of size bytes from an offset of that memory on; 0: they are not mapped. */
+uintptr_t race_object_of_handle(const void *handle, size_t offset, size_t size);
 /* Forget it, and what is known of its memory; 0 when none begins there. Returns its size. */
 size_t race_object_remove(const void *address);
 

@@ -14,9 +14,10 @@
 
 /* One of the two accesses, as it is told. */
 struct side {
-    int pe, thread;
+    int pe, thread; /* the number of the thread or stream in the PE */
     uint64_t key, place;
     enum race_kind kind;
+    const char *what; /* thread or stream */
     const char *routine;
     char where[512];
 };
@@ -32,8 +33,8 @@ static int thread_number(const struct race_component *thread)
     const unsigned n = atomic_load(&race_area->n_components), slot = race_area->component[thread->owner].slot;
     for (unsigned i = 0; i < n; i++) {
         const struct race_component *other = &race_area->component[i];
-        number +=
-            other->kind == RACE_THREAD && other->owner == i && other->target == thread->target && other->slot < slot;
+        number += other->kind == RACE_THREAD && other->owner == i && other->target == thread->target &&
+                  other->is_stream == thread->is_stream && other->slot < slot;
     }
     return number;
 }
@@ -48,6 +49,7 @@ static struct side side_of(uint64_t key, uint64_t place)
                          .key = key,
                          .place = place,
                          .kind = component->kind,
+                         .what = thread->is_stream ? "stream" : "thread",
                          .routine = routine ? race_area->routine[routine] : NULL};
 }
 
@@ -94,6 +96,10 @@ static const char *advice(const struct race_found *found, const struct side *a, 
     if (both_atomic)
         return "they are atomic with each other only with one type and in one domain (contexts of SHMEM_TEAM_WORLD's "
                "teams, or of SHMEM_TEAM_SHARED's)";
+    if (*a->what == 's' || *b->what == 's')
+        return "what a stream or queue does comes after what was in it before; threads wait for it by clFinish, "
+               "cudaStreamSynchronize or an event, other streams by an event; what it puts has arrived after "
+               "shmemx_quiet_on_stream or _on_queue, or with a signal of the same stream";
     if (a->kind == RACE_LOCAL || b->kind == RACE_LOCAL)
         return "an operation without a wait (nbi) is complete, at both ends, after shmem_quiet on its context; other "
                "PEs must hear of that by a barrier, signal or lock";
@@ -112,9 +118,9 @@ static size_t write_text(char *text, size_t size, const struct race_found *found
     int n = snprintf(text, size, "MapSHMEM race%s: %u bytes from %s\n", found->is_note ? ", note" : "", found->n_bytes,
                      object);
     for (int i = 0; i < 2; i++)
-        n +=
-            snprintf(text + n, size - (size_t)n, "    PE %d, thread %d: %s by %s in %s\n", sides[i].pe, sides[i].thread,
-                     verb(&sides[i]), sides[i].routine ? sides[i].routine : "the program", sides[i].where);
+        n += snprintf(text + n, size - (size_t)n, "    PE %d, %s %d: %s by %s in %s\n", sides[i].pe, sides[i].what,
+                      sides[i].thread, verb(&sides[i]), sides[i].routine ? sides[i].routine : "the program",
+                      sides[i].where);
     n += snprintf(text + n, size - (size_t)n, "    nothing orders them: %s\n", advice(found, &sides[0], &sides[1]));
     return (size_t)n;
 }
@@ -137,9 +143,8 @@ static void write_json(FILE *out, const struct race_found *found, const struct s
     append_string(out, object);
     fprintf(out, ", \"accesses\": [");
     for (int i = 0; i < 2; i++) {
-        fprintf(out,
-                "%s{\"pe\": %d, \"thread\": %d, \"access\": \"%s\", \"routine\": \"%s\", \"where\": ", i ? ", " : "",
-                sides[i].pe, sides[i].thread, verb(&sides[i]), sides[i].routine ? sides[i].routine : "");
+        fprintf(out, "%s{\"pe\": %d, \"%s\": %d, \"access\": \"%s\", \"routine\": \"%s\", \"where\": ", i ? ", " : "",
+                sides[i].pe, sides[i].what, sides[i].thread, verb(&sides[i]), sides[i].routine ? sides[i].routine : "");
         append_string(out, sides[i].where);
         fputc('}', out);
     }
@@ -190,13 +195,19 @@ void race_report(const struct race_found *found)
                 (uint64_t)access->routine << RACE_ROUTINE_SHIFT | access->pc),
         side_of(found->key, found->place),
     };
-    if (!note_pair(pair_of(sides)))
+    if (atomic_load(&race_area->has_given_up) || !note_pair(pair_of(sides)))
         return;
     race_here->inside++;
     for (int i = 0; i < 2; i++)
         race_describe_place(sides[i].where, sizeof sides[i].where, sides[i].pe, pc_of(&sides[i]));
     tell(found, sides);
     race_here->inside--;
+}
+
+void race_give_up(const char *cause)
+{
+    if (race_area && !atomic_exchange(&race_area->has_given_up, 1))
+        fprintf(stderr, "MapSHMEM race, PE %d: %s: no races are looked for from here on\n", race.pe, cause);
 }
 
 void race_report_end(void)

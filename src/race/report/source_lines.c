@@ -49,39 +49,56 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *b
     return NULL;
 }
 
-/* Where the names without a type are called, which C++ has as functions of a header (mapshmem/overloads.h). */
-static bool call_of_overload(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+/* Whether a file is a header that is not the program's: the names without a type, which C++ has as functions, or those of
+ * the compiler and the system. */
+static bool is_foreign(const char *file)
 {
-    Dwarf_Die *scopes = NULL;
+    static const char *const parts[] = {"mapshmem/overloads.h", "mapshmem/device_", "/usr/include/", "/include/c++/",
+                                        "/lib/gcc/"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(file, parts[i]))
+            return true;
+    return false;
+}
+
+/* Where an inlined function is called. */
+static bool call_of(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, int *line)
+{
     Dwarf_Attribute attribute;
     Dwarf_Files *files;
     Dwarf_Word number = 0, called_in = 0;
     size_t n_files;
-    const int n = dwarf_getscopes(unit, address, &scopes);
-    const bool found = n > 0 && dwarf_tag(&scopes[0]) == DW_TAG_inlined_subroutine &&
-                       !dwarf_formudata(dwarf_attr(&scopes[0], DW_AT_call_line, &attribute), &number) &&
-                       !dwarf_formudata(dwarf_attr(&scopes[0], DW_AT_call_file, &attribute), &called_in) &&
-                       !dwarf_getsrcfiles(unit, &files, &n_files) && called_in < n_files;
-    if (found) {
-        *file = dwarf_filesrc(files, called_in, NULL, NULL);
-        *line = (int)number;
-    }
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) ||
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &called_in) ||
+        dwarf_getsrcfiles(unit, &files, &n_files) || called_in >= n_files)
+        return false;
+    *file = dwarf_filesrc(files, called_in, NULL, NULL);
+    *line = (int)number;
+    return *file;
+}
+
+/* The innermost place that is the program's own, of functions that are inlined into one another. */
+static void leave_headers(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+{
+    Dwarf_Die *scopes = NULL, *chain = NULL;
+    const int n_scopes = dwarf_getscopes(unit, address, &scopes);
+    const int n = n_scopes > 0 ? dwarf_getscopes_die(&scopes[0], &chain) : 0;
+    for (int i = 0; i < n && is_foreign(*file); i++)
+        if (dwarf_tag(&chain[i]) == DW_TAG_inlined_subroutine && !call_of(unit, &chain[i], file, line))
+            break;
+    free(chain);
     free(scopes);
-    return found;
 }
 
 static const char *source_of(Dwfl_Module *module, Dwarf_Addr address, int *line)
 {
-    static const char overloads[] = "mapshmem/overloads.h";
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = unit_of(module, address, &bias);
     Dwarf_Line *entry = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
     const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
-    const size_t length = file ? strlen(file) : 0;
     if (!file || dwarf_lineno(entry, line))
         return NULL;
-    if (length >= sizeof overloads && !strcmp(file + length - (sizeof overloads - 1), overloads))
-        (void)call_of_overload(unit, address - bias, &file, line);
+    leave_headers(unit, address - bias, &file, line);
     return file;
 }
 

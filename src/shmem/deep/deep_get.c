@@ -8,6 +8,8 @@
  */
 #include "shmem/deep/deep.h"
 
+#include "base/system/cache_line.h"
+
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -98,7 +100,7 @@ static int get_image(const struct deep_get *get)
 {
     const struct shmemi_deep_target *target = &get->target;
     const size_t size = get->graph.size;
-    _Alignas(64) char bytes[SHMEMI_DEEP_SHORT];
+    _Alignas(SHMEMI_CACHE_LINE) char bytes[SHMEMI_DEEP_SHORT];
     const struct shmemi_far_side far = shmemi_deep_far(target);
     char *buffer = NULL;
     if (size > target->view->size - target->offset) /* smaller than the graph, so the header cannot match */
@@ -246,7 +248,7 @@ static int make(const struct shmemi_deep_target *target, const struct shmemi_ima
                 void **objects_p)
 {
     void *bytes;
-    if (posix_memalign(&bytes, 64, header->size + 1))
+    if (posix_memalign(&bytes, SHMEMI_CACHE_LINE, header->size + 1))
         return refuse_image(target, -ENOMEM, "there is no memory for its objects");
     *objects_p = (char *)bytes + header->root;
     int rc = fetch_all(target, header, type, bytes);

@@ -12,6 +12,7 @@
 #include "deep/types/type.h"
 #include "shmmap/symmetric.h"
 
+#include "base/system/cache_line.h"
 #include "base/tuning.h"
 
 #include <inttypes.h>
@@ -87,7 +88,7 @@ static bool leave_in_buffers(const struct shmemi_deep_target *target, const stru
 static void send_short(const struct shmemi_deep_target *target, const struct shmemi_image *image,
                        const struct shmemi_signal *signal)
 {
-    _Alignas(64) char bytes[SHMEMI_DEEP_SHORT];
+    _Alignas(SHMEMI_CACHE_LINE) char bytes[SHMEMI_DEEP_SHORT];
     const size_t size = image->graph->size;
     shmemi_image_fill(image, 0, bytes, size);
     if (signal)

@@ -389,7 +389,7 @@ template <class KERNEL> inline int shmemx_device_max_blocks(KERNEL *kernel, int 
     if (rc == cudaSuccess)
         rc = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void *>(kernel),
                                                            threads_per_block, shared_bytes);
-    blocks = multiprocessors * blocks / shmemx_device_sharers() - shmemx_device_spare_blocks();
+    blocks = (multiprocessors * blocks - shmemx_device_spare_blocks()) / shmemx_device_sharers();
     if (rc == cudaSuccess)
         return blocks > 0 ? blocks : 0;
     fprintf(stderr, "shmemx_device_max_blocks: %s\n", cudaGetErrorString(rc));

@@ -38,6 +38,12 @@ static void store(const struct shmemi_stream_call *call, void *dest, const void 
     shmemi_call_end(&frame.call);
 }
 
+static void complete(const struct shmemi_stream_call *call)
+{
+    shmemi_await_kernels(call);
+    shmemi_require(shmemi_stream_quiet(&call->stream));
+}
+
 /* clang-format off */
 
 /* ---- Bytes, signals, order --------------------------------------------------------------------------------------- */
@@ -57,10 +63,11 @@ SHMEMI_DEFINE_ENQUEUED(signal_wait_until, (uint64_t *sig_addr, int cmp, uint64_t
                        wait_until(&call, condition(call.routine, sig_addr, cmp, cmp_value), NULL))
 SHMEMI_DEFINE_ENQUEUED(signal_wait_until_set, (uint64_t *sig_addr, int cmp, uint64_t cmp_value, uint64_t new_value,),
                        wait_until(&call, condition(call.routine, sig_addr, cmp, cmp_value), &new_value))
-SHMEMI_DEFINE_ENQUEUED(quiet, (), shmemi_require(shmemi_stream_quiet(&call.stream)))
-SHMEMI_DEFINE_ENQUEUED(fence, (), shmemi_require(shmemi_stream_quiet(&call.stream)))
+SHMEMI_DEFINE_ENQUEUED(quiet, (), complete(&call))
+SHMEMI_DEFINE_ENQUEUED(fence, (), complete(&call))
 SHMEMI_DEFINE_ENQUEUED(sync_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, call.routine, false)))
-SHMEMI_DEFINE_ENQUEUED(barrier_all, (), shmemi_require(shmemi_stream_barrier(&call.stream, call.routine, true)))
+SHMEMI_DEFINE_ENQUEUED(barrier_all, (), shmemi_await_kernels(&call);
+                       shmemi_require(shmemi_stream_barrier(&call.stream, call.routine, true)))
 
 /* ---- Typed transfers --------------------------------------------------------------------------------------------- */
 

@@ -21,4 +21,8 @@ struct shmemi_stream_call shmemi_call_on_stream(const char *routine, shmemx_stre
 struct shmemi_stream_call shmemi_call_on_queue(const char *routine, shmemx_queue_t queue, unsigned n_events,
                                                const shmemx_event_t *events, shmemx_event_t *event);
 
+/* What begins with a quiet: the stream waits until that is complete which kernels had handed to the library before the stream
+ * came here (device/device.h). In a stream that is being captured it does not, since no thread can be part of a graph. */
+void shmemi_await_kernels(const struct shmemi_stream_call *call);
+
 #endif

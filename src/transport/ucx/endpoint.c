@@ -126,10 +126,7 @@ enum shmemi_ucx_rdma shmemi_ucx_with_transport(enum shmemi_ucx_rdma before, cons
 
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */
 
-static void address_key(char *key, size_t size)
-{
-    snprintf(key, size, "mapshmem-ucx-%u", shmemi_job.generation);
-}
+static const char address_key[] = "mapshmem-ucx";
 
 static int make_endpoint(int pe, const void *address, ucp_ep_h *endpoint_p)
 {
@@ -165,24 +162,20 @@ static int report_without_address(int pe)
 
 void shmemi_ucx_publish_no_address(void)
 {
-    char key[64];
-    address_key(key, sizeof key);
-    shmemi_bootstrap->put(key, no_address, sizeof no_address);
+    shmemi_bootstrap->put(address_key, no_address, sizeof no_address);
 }
 
 /* Fetch the address and connect. With the connect lock held. */
 static int connect_to(int pe, ucp_ep_h *endpoint_p)
 {
-    char key[64];
     size_t size = ADDRESS_MAX;
     void *address = malloc(size);
     if (!address) {
         shmemi_error("out of memory for the connection to PE %d", pe);
         return -ENOMEM;
     }
-    address_key(key, sizeof key);
     shmemi_ucx_make_room();
-    int rc = shmemi_bootstrap->get(pe, key, address, &size);
+    int rc = shmemi_bootstrap->get(pe, address_key, address, &size);
     if (!rc && size == sizeof no_address)
         rc = report_without_address(pe);
     else if (!rc)
@@ -238,16 +231,14 @@ ucp_ep_h shmemi_ucx_endpoint_take(int pe)
 
 int shmemi_ucx_publish_address(void)
 {
-    char key[64];
     ucp_address_t *address;
     size_t size;
     ucs_status_t status = ucp_worker_get_address(shmemi_ucx.service, &address, &size);
     if (status != UCS_OK)
         return shmemi_ucx_report(status, "getting this PE's address");
-    address_key(key, sizeof key);
     int rc = -E2BIG;
     if (size <= ADDRESS_MAX)
-        rc = shmemi_bootstrap->put(key, address, size);
+        rc = shmemi_bootstrap->put(address_key, address, size);
     else
         shmemi_error("this PE's network address has %zu bytes, %d is the limit; choose fewer devices with "
                      "UCX_NET_DEVICES",

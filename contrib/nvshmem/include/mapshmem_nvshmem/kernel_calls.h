@@ -7,8 +7,8 @@
  * program may not rely on more.
  *
  * A symmetric address in the heap of nvshmem_malloc costs a comparison more than a call of shmemx_device.h. One in a buffer
- * that the program has registered is looked for. One that is in neither ends the kernel with a trap; compiled with
- * -DNVSHMEM_DEBUG_KERNELS the kernel says so before.
+ * that the program has registered is looked for. For the calling PE itself any memory will do. Any other address ends the
+ * kernel with a trap, and the next call of the host says why, or the end of the program.
  *
  * What kernels can't do is not declared for them: tiles, multicast (nvshmemx_mc_ptr), queue pairs (nvshmemx_qp_*),
  * global_exit, maxloc reductions, collective operations of a warpgroup.

@@ -5,12 +5,6 @@
 #ifndef MAPSHMEM_NVSHMEM_KERNEL_OBJECTS_H
 #define MAPSHMEM_NVSHMEM_KERNEL_OBJECTS_H
 
-#if defined(NVSHMEM_DEBUG_KERNELS)
-#define NVSHMEMI_TELL(...) printf(__VA_ARGS__)
-#else
-#define NVSHMEMI_TELL(...) (void)0
-#endif
-
 namespace nvshmemi_kernel
 {
 
@@ -44,28 +38,43 @@ SHMEMI_DEVICE_RARE const shmemx_device_view_t *find_object(const void *symmetric
     return 0;
 }
 
-SHMEMI_DEVICE const shmemx_device_view_t &object_of(const void *symmetric)
+/* A wrong argument of a call: the host is told, and the kernel ends. */
+SHMEMI_DEVICE_RARE void complain(unsigned call, word address, int pe, const char *cause)
 {
-    const shmemx_device_view_t *view = is_in_slab(symmetric) ? &nvshmemi_mapshmem_state.slab : find_object(symmetric);
-    if (!view) {
-        NVSHMEMI_TELL("nvshmem: PE %d: a kernel gave %p, which is no symmetric address\n",
-                      nvshmemi_mapshmem_state.slab.pe, symmetric);
-        shmemi_device::give_up("a kernel gave an address that is not symmetric");
+    nvshmemi_mapshmem_complaint *complaint = nvshmemi_mapshmem_state.complaint;
+    if (complaint && shmemi_device::fetch_swap(&complaint->is_taken, 1u) == 0) {
+        complaint->address = address;
+        complaint->pe = pe;
+        shmemi_device::store_release(&complaint->call, call);
     }
-    return *view;
+    while (complaint && shmemi_device::load_acquire(&complaint->call) == NVSHMEMI_CALL_NONE)
+        ;
+    shmemi_device::give_up(cause);
 }
 
-SHMEMI_DEVICE_RARE char *direct_elsewhere(const void *symmetric, int pe, unsigned need)
+/* The object that an address of a PE lies in. Memory that is in none is this PE's own, which its kernels use as it is. */
+SHMEMI_DEVICE const shmemx_device_view_t &object_of(const void *symmetric, int pe, unsigned call)
 {
-    return shmemi_device::direct(object_of(symmetric), symmetric, pe, need);
+    const struct nvshmemi_mapshmem_state &state = nvshmemi_mapshmem_state;
+    const shmemx_device_view_t *view = is_in_slab(symmetric) ? &state.slab : find_object(symmetric);
+    if (view)
+        return *view;
+    if (pe != state.slab.pe || !state.objects)
+        complain(call, reinterpret_cast<word>(symmetric), pe, "a kernel gave an address that is not symmetric");
+    return state.objects[state.n_objects];
+}
+
+SHMEMI_DEVICE_RARE char *direct_elsewhere(const void *symmetric, int pe, unsigned need, unsigned call)
+{
+    return shmemi_device::direct(object_of(symmetric, pe, call), symmetric, pe, need);
 }
 
 /* The address of a PE's copy, for one who may do there what `need` says; 0: the agent must do it. The view of the slab is read
  * as constants; the rest is code that programs have once. */
-SHMEMI_DEVICE char *direct_at(const void *symmetric, int pe, unsigned need)
+SHMEMI_DEVICE char *direct_at(const void *symmetric, int pe, unsigned need, unsigned call)
 {
     return is_in_slab(symmetric) ? shmemi_device::direct(nvshmemi_mapshmem_state.slab, symmetric, pe, need)
-                                 : direct_elsewhere(symmetric, pe, need);
+                                 : direct_elsewhere(symmetric, pe, need, call);
 }
 
 /* ---- Teams ------------------------------------------------------------------------------------------------------- */
@@ -78,11 +87,9 @@ SHMEMI_DEVICE bool is_team(nvshmem_team_t team)
 /* For calls that move data: members are read when they are needed, which takes few registers. */
 SHMEMI_DEVICE const shmemx_device_team_t &team_in_memory(nvshmem_team_t team)
 {
-    if (!is_team(team)) {
-        NVSHMEMI_TELL("nvshmem: PE %d: a kernel gave %d, which is no team of this PE\n",
-                      nvshmemi_mapshmem_state.slab.pe, static_cast<int>(team));
-        shmemi_device::give_up("a kernel gave what is no team of this PE");
-    }
+    if (!is_team(team))
+        complain(NVSHMEMI_CALL_TEAM, static_cast<word>(team), nvshmemi_mapshmem_state.slab.pe,
+                 "a kernel gave what is no team of this PE");
     return nvshmemi_mapshmem_state.teams[team];
 }
 

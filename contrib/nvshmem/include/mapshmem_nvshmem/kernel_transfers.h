@@ -20,7 +20,7 @@ template <class GROUP>
 SHMEMI_DEVICE_RARE void put_by_agent(const GROUP group, void *dest, const void *source, word nbytes, int pe,
                                      bool is_blocking)
 {
-    const shmemx_device_view_t &view = object_of(dest);
+    const shmemx_device_view_t &view = object_of(dest, pe, NVSHMEMI_CALL_PUT);
     const shmemi_device::request r = shmemi_device::request_to(SHMEMI_DEVICE_PUT, view, dest, nbytes, pe);
     shmemi_device::far_put(group, shmemi_device::ring_to(view, pe), r, static_cast<const char *>(source), is_blocking);
 }
@@ -29,7 +29,7 @@ template <class GROUP>
 SHMEMI_DEVICE_TEMPLATE void put_bytes(const GROUP &group, void *dest, const void *source, word nbytes, int pe,
                                       bool is_blocking)
 {
-    char *there = direct_at(dest, pe, SHMEMI_DEVICE_STORES);
+    char *there = direct_at(dest, pe, SHMEMI_DEVICE_STORES, NVSHMEMI_CALL_PUT);
     if (!there) {
         put_by_agent(group, dest, source, nbytes, pe, is_blocking);
         return;
@@ -41,12 +41,12 @@ SHMEMI_DEVICE_TEMPLATE void put_bytes(const GROUP &group, void *dest, const void
 
 template <class UNIT> SHMEMI_DEVICE_RARE void put_word_by_agent(void *dest, UNIT value, int pe)
 {
-    shmemi_device::put_word(object_of(dest), dest, value, pe);
+    shmemi_device::put_word(object_of(dest, pe, NVSHMEMI_CALL_PUT), dest, value, pe);
 }
 
 template <class UNIT> SHMEMI_DEVICE_TEMPLATE void put_word(void *dest, UNIT value, int pe)
 {
-    UNIT *there = reinterpret_cast<UNIT *>(direct_at(dest, pe, SHMEMI_DEVICE_STORES));
+    UNIT *there = reinterpret_cast<UNIT *>(direct_at(dest, pe, SHMEMI_DEVICE_STORES, NVSHMEMI_CALL_PUT));
     if (there)
         shmemi_device::store_value(there, value);
     else
@@ -75,7 +75,7 @@ template <class GROUP>
 SHMEMI_DEVICE_RARE void get_by_agent(const GROUP group, void *dest, const void *source, word nbytes, int pe,
                                      bool is_blocking)
 {
-    const shmemx_device_view_t &view = object_of(source);
+    const shmemx_device_view_t &view = object_of(source, pe, NVSHMEMI_CALL_GET);
     const shmemi_device::request r = shmemi_device::request_to(SHMEMI_DEVICE_GET, view, source, nbytes, pe);
     shmemi_device::far_get(group, shmemi_device::ring_to(view, pe), r, static_cast<char *>(dest), is_blocking);
 }
@@ -84,7 +84,7 @@ template <unsigned SIZE, class GROUP>
 SHMEMI_DEVICE_TEMPLATE void get(const GROUP group, void *dest, const void *source, size_t nelems, int pe,
                                 transfer_kind kind)
 {
-    const char *there = direct_at(source, pe, SHMEMI_DEVICE_STORES);
+    const char *there = direct_at(source, pe, SHMEMI_DEVICE_STORES, NVSHMEMI_CALL_GET);
     if (!there) {
         get_by_agent(group, dest, source, nelems * SIZE, pe, kind == BLOCKING);
         return;
@@ -100,11 +100,11 @@ SHMEMI_DEVICE_TEMPLATE void iput(const GROUP group, void *dest, const void *sour
 {
     typedef typename shmemi_device::unit_of<SIZE>::type unit;
     const shmemi_device::element_steps s = {dst, sst, nelems};
-    unit *there = reinterpret_cast<unit *>(direct_at(dest, pe, SHMEMI_DEVICE_STORES));
+    unit *there = reinterpret_cast<unit *>(direct_at(dest, pe, SHMEMI_DEVICE_STORES, NVSHMEMI_CALL_STRIDED));
     if (there)
         shmemi_device::copy_strided<shmemi_device::plain_loads>(group, there, static_cast<const unit *>(source), s);
     else
-        shmemi_device::put_far_strided(group, object_of(dest), static_cast<unit *>(dest),
+        shmemi_device::put_far_strided(group, object_of(dest, pe, NVSHMEMI_CALL_STRIDED), static_cast<unit *>(dest),
                                        static_cast<const unit *>(source), s, pe);
     group.sync();
 }
@@ -115,11 +115,12 @@ SHMEMI_DEVICE_TEMPLATE void iget(const GROUP group, void *dest, const void *sour
 {
     typedef typename shmemi_device::unit_of<SIZE>::type unit;
     const shmemi_device::element_steps s = {dst, sst, nelems};
-    const unit *there = reinterpret_cast<const unit *>(direct_at(source, pe, SHMEMI_DEVICE_STORES));
+    const unit *there =
+        reinterpret_cast<const unit *>(direct_at(source, pe, SHMEMI_DEVICE_STORES, NVSHMEMI_CALL_STRIDED));
     if (there)
         shmemi_device::copy_strided<shmemi_device::fresh_loads>(group, static_cast<unit *>(dest), there, s);
     else
-        shmemi_device::get_far_strided(group, object_of(source), static_cast<unit *>(dest),
+        shmemi_device::get_far_strided(group, object_of(source, pe, NVSHMEMI_CALL_STRIDED), static_cast<unit *>(dest),
                                        static_cast<const unit *>(source), s, pe);
     group.sync();
 }
@@ -132,13 +133,13 @@ template <class T> SHMEMI_DEVICE_TEMPLATE void p(T *dest, T value, int pe)
 
 template <class UNIT> SHMEMI_DEVICE_RARE UNIT get_word_by_agent(const UNIT *source, int pe)
 {
-    return shmemx_device_g(object_of(source), source, pe);
+    return shmemx_device_g(object_of(source, pe, NVSHMEMI_CALL_GET), source, pe);
 }
 
 template <class T> SHMEMI_DEVICE_TEMPLATE T g(const T *source, int pe)
 {
     typedef typename shmemi_device::unit_of<sizeof(T)>::type unit;
-    const char *there = direct_at(source, pe, SHMEMI_DEVICE_STORES);
+    const char *there = direct_at(source, pe, SHMEMI_DEVICE_STORES, NVSHMEMI_CALL_GET);
     return shmemi_device::bits_of<T>(there ? shmemi_device::fresh<unit>::load(there)
                                            : get_word_by_agent(reinterpret_cast<const unit *>(source), pe));
 }
@@ -155,7 +156,8 @@ SHMEMI_DEVICE_RARE void put_signal_elsewhere(const GROUP group, void *dest, cons
 {
     const shmemi_device::payload data = {dest, static_cast<const char *>(source), nbytes};
     const shmemi_device::word_update update = {s.address, s.value, s.op == NVSHMEM_SIGNAL_ADD};
-    shmemi_device::put_signal_by_table(group, object_of(dest), data, object_of(s.address), update, pe,
+    shmemi_device::put_signal_by_table(group, object_of(dest, pe, NVSHMEMI_CALL_PUT_SIGNAL), data,
+                                       object_of(s.address, pe, NVSHMEMI_CALL_PUT_SIGNAL), update, pe,
                                        kind == BLOCKING);
 }
 

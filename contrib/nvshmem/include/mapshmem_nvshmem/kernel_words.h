@@ -14,7 +14,7 @@ namespace nvshmemi_kernel
     SHMEMI_DEVICE_RARE auto atomic_##NAME##_elsewhere(T *dest, int pe, OPERANDS... operands)                           \
         ->decltype(shmemx_device_atomic_##NAME(nvshmemi_mapshmem_state.slab, dest, operands..., pe))                   \
     {                                                                                                                  \
-        return shmemx_device_atomic_##NAME(object_of(dest), dest, operands..., pe);                                    \
+        return shmemx_device_atomic_##NAME(object_of(dest, pe, NVSHMEMI_CALL_ATOMIC), dest, operands..., pe);          \
     }                                                                                                                  \
     template <class T, class... OPERANDS>                                                                              \
     SHMEMI_DEVICE_TEMPLATE auto atomic_##NAME(T *dest, int pe, OPERANDS... operands)                                   \
@@ -38,6 +38,12 @@ NVSHMEMI_ATOMIC(fetch_or)
 NVSHMEMI_ATOMIC(xor)
 NVSHMEMI_ATOMIC(fetch_xor)
 #undef NVSHMEMI_ATOMIC
+
+/* Waits are for words of this PE. */
+SHMEMI_DEVICE const shmemx_device_view_t &waited_object(const void *ivars)
+{
+    return object_of(ivars, nvshmemi_mapshmem_state.slab.pe, NVSHMEMI_CALL_WAIT);
+}
 
 /* Waits look at a word whatever it belongs to: what the watchdog is told needs an object, the wait does not. */
 template <class T> SHMEMI_DEVICE_RARE T wait_long(const T *ivar, int cmp, T value)
@@ -144,19 +150,19 @@ NVSHMEMI_KERNEL uint64_t nvshmem_signal_wait_until(uint64_t *sig_addr, int cmp, 
     NVSHMEMI_KERNEL void nvshmem_##TYPENAME##_wait_until_all##ENDING(TYPE *ivars, size_t nelems, const int *status,    \
                                                                      int cmp, VALUE)                                   \
     {                                                                                                                  \
-        shmemx_device_wait_until_all##ENDING(nvshmemi_kernel::thread(), nvshmemi_kernel::object_of(ivars), ivars,      \
+        shmemx_device_wait_until_all##ENDING(nvshmemi_kernel::thread(), nvshmemi_kernel::waited_object(ivars), ivars,  \
                                              nelems, status, cmp, value);                                              \
     }                                                                                                                  \
     NVSHMEMI_KERNEL size_t nvshmem_##TYPENAME##_wait_until_any##ENDING(TYPE *ivars, size_t nelems, const int *status,  \
                                                                        int cmp, VALUE)                                 \
     {                                                                                                                  \
-        return shmemx_device_wait_until_any##ENDING(nvshmemi_kernel::object_of(ivars), ivars, nelems, status, cmp,     \
+        return shmemx_device_wait_until_any##ENDING(nvshmemi_kernel::waited_object(ivars), ivars, nelems, status, cmp, \
                                                     value);                                                            \
     }                                                                                                                  \
     NVSHMEMI_KERNEL size_t nvshmem_##TYPENAME##_wait_until_some##ENDING(TYPE *ivars, size_t nelems, size_t *indices,   \
                                                                         const int *status, int cmp, VALUE)             \
     {                                                                                                                  \
-        return shmemx_device_wait_until_some##ENDING(nvshmemi_kernel::object_of(ivars), ivars, nelems, indices,        \
+        return shmemx_device_wait_until_some##ENDING(nvshmemi_kernel::waited_object(ivars), ivars, nelems, indices,    \
                                                      status, cmp, value);                                              \
     }                                                                                                                  \
     NVSHMEMI_KERNEL int nvshmem_##TYPENAME##_test_all##ENDING(TYPE *ivars, size_t nelems, const int *status, int cmp,  \

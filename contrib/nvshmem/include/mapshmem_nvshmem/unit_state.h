@@ -27,16 +27,38 @@
 
 #include <mapshmem/device_types.h>
 
-enum { NVSHMEMI_MAPSHMEM_STATE_VERSION = 1 }; /* grows when the structure changes */
+enum { NVSHMEMI_MAPSHMEM_STATE_VERSION = 2 }; /* grows when the structure changes */
+
+enum { /* what a kernel has called with a wrong argument */
+       NVSHMEMI_CALL_NONE,
+       NVSHMEMI_CALL_PUT,
+       NVSHMEMI_CALL_GET,
+       NVSHMEMI_CALL_STRIDED,
+       NVSHMEMI_CALL_PUT_SIGNAL,
+       NVSHMEMI_CALL_ATOMIC,
+       NVSHMEMI_CALL_WAIT,
+       NVSHMEMI_CALL_TEAM
+};
+
+/* In page-locked memory of the host: what a kernel says before it ends itself by a trap. The first that does so takes the
+ * place, and the others wait until it has written. */
+struct nvshmemi_mapshmem_complaint {
+    unsigned is_taken, call;    /* NVSHMEMI_CALL_NONE: nothing is written yet */
+    unsigned long long address; /* or the number of the team */
+    int pe;
+};
 
 /* A table is in memory that kernels of this PE's GPU read. A new one takes the place of an old one; the old one stays until
  * no kernel can be running that has begun with it (the next change but one, or the end). */
 struct nvshmemi_mapshmem_state {
-    shmemx_device_view_t slab;           /* the symmetric heap of nvshmem_malloc; its size is 0 before the start */
-    const shmemx_device_view_t *objects; /* other symmetric memory (registered buffers), sorted by `own` */
+    shmemx_device_view_t slab; /* the symmetric heap of nvshmem_malloc; its size is 0 before the start */
+    const shmemx_device_view_t
+        *objects; /* other symmetric memory (registered buffers), sorted by `own`; and one more, for any
+                                          * other memory: through it kernels reach what is this PE's own */
     const shmemx_device_team_t *teams; /* by nvshmem_team_t; n_pes is 0 where this PE has no such team. The work area of
                                           * each lies in the slab */
     unsigned n_objects, n_teams;
+    struct nvshmemi_mapshmem_complaint *complaint;
 };
 
 #define NVSHMEMI_MAPSHMEM_STATE_NAME "nvshmemi_mapshmem_state"

@@ -217,6 +217,8 @@ int shmemi_collective_on_stream(const struct shmemi_stream_call *call, shmem_tea
 {
     struct shmemi_team *team = shmemi_require_team(call->routine, handle);
     struct shmemi_team_stream *of = stream_of(team);
+    if (what->completes)
+        shmemi_await_kernels(call);
     int rc = of ? shmemi_collective_by_gpu(call, team, &of->meetings, what) : -ENOTSUP;
     if (rc != -ENOTSUP) {
         shmemi_require(rc);

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     (void)argv;
     shmem_init();
     if (argc > 1)
-        shmemx_putmem_on_queue(&word, &word, sizeof word, 0, NULL, 0, NULL, NULL);
+        (void)shmemx_put_deep(&word, sizeof word, &word, NULL, 1, 0);
     shmem_finalize();
     return 0;
 }
