@@ -171,7 +171,8 @@ def signal_op_on_stream(sig: Any, value: int, pe: int, stream: Any, op: int = 1,
 
 def signal_wait_until_on_stream(sig: Any, cmp: Cmp, value: int, stream: Any, wait_for: Events = None) -> Any:
     """The stream waits until this PE's signal meets the condition; data that were put with it are then there."""
-    if wait_for is None and _quick.signal_wait_until_on_stream(sig, _SIGNS.get(cmp, cmp), value, stream):
+    number = _SIGNS.get(cmp) if isinstance(cmp, str) else cmp
+    if wait_for is None and _quick.signal_wait_until_on_stream(sig, number, value, stream):
         return None
     require()
     mine = signal("signal_wait_until_on_stream", sig, lib.shmem_my_pe())
