@@ -54,6 +54,14 @@ static const struct shmemi_memory *const gpu_kinds[] = {
 };
 enum { N_GPU_KINDS = sizeof gpu_kinds / sizeof gpu_kinds[0] };
 
+void shmemi_memory_prepare(int host_pes)
+{
+    shmemi_memory_machine_pes = host_pes;
+    for (int i = 0; i < N_GPU_KINDS; i++)
+        if (gpu_kinds[i]->prepare)
+            gpu_kinds[i]->prepare();
+}
+
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(enum kind_state) kind_states[N_GPU_KINDS];
 

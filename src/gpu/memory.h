@@ -220,6 +220,8 @@ struct shmemi_memory {
     const char *title; /* the name as users write it: "CUDA" */
     int type;          /* OSHM_MEMTYPE_*, 0 for host */
 
+    /* Before anything is opened that may start the vendor's driver. NULL: nothing is to be done. */
+    void (*prepare)(void);
     /* Load the vendor's library. -ENODEV, not logged, when this machine has none. Called once, before anything else. */
     int (*open)(void);
     void (*close)(void);
@@ -319,6 +321,9 @@ void shmemi_memory_close(void);
 /* True when some kind may own addresses outside of mapped objects, so that shmemi_memory_locate must ask the kinds.
  * Read on the fast path. */
 extern bool shmemi_memory_probe;
+/* Before the network is opened: UCX's modules start the CUDA driver, which reads its settings then. host_pes: those on this
+ * host, as far as the launcher knows. */
+void shmemi_memory_prepare(int host_pes);
 /* Find out which kinds are present, without starting them; sets shmemi_memory_probe. Cheap. */
 void shmemi_memory_discover(void);
 

@@ -366,6 +366,7 @@ const struct shmemi_memory shmemi_memory_cuda = {
     .name = "cuda",
     .title = "CUDA",
     .type = SHMEMI_MEMTYPE_CUDA,
+    .prepare = shmemi_cuda_mps_prepare,
     .open = shmemi_cuda_load,
     .close = cuda_close,
     .device_count = cuda_device_count,

@@ -22,7 +22,7 @@ const char *shmemi_cuda_call_name(const char *call, const char **rest_p);
 int shmemi_cuda_copy_shape(const struct shmemi_place *dest, const struct shmemi_place *source,
                            const struct shmemi_shape *shape, void *stream);
 
-/* gpu/cuda/mps.c: several processes on one GPU. prepare is called before CUDA is started. */
+/* gpu/cuda/mps.c: several processes on one GPU. prepare is called before anything starts CUDA. */
 void shmemi_cuda_mps_prepare(void);
 bool shmemi_cuda_uses_mps(int device);
 

@@ -48,7 +48,6 @@ static void note_exit(void)
 int shmemi_cuda_load(void)
 {
     static bool waits_for_exit;
-    shmemi_cuda_mps_prepare(); /* the driver reads its settings at the first call, which is one of look_up_launch */
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         shmemi_debug("no CUDA driver: %s", dlerror());

@@ -10,6 +10,7 @@
 #include "deep/pipeline.h"
 #include "deep/space/space.h"
 #include "device/device.h"
+#include "gpu/memory.h"
 #include "shmem/coll/choice.h"
 #include "shmem/coll/collectives.h"
 #include "shmem/setup/steps.h"
@@ -103,6 +104,7 @@ static int prepare(void)
     if (!rc)
         rc = shmemi_node_bind(shmemi_symmetric_heap_bytes(), SHMEMI_RARELY_USED_BYTES);
     shmemi_step("network");
+    shmemi_memory_prepare(shmemi_job.host_n_pes);
     if (!rc)
         rc = shmemi_symmetric_check();
     if (!rc)
