@@ -22,7 +22,7 @@ struct race_clock {
 /* Raise the first n times of a clock to those of another. */
 void race_join(uint32_t *time, const uint32_t *other, unsigned n);
 
-/* race_threads.c. What the calling thread knows when it is first seen; the clock stays until it ends. From its end on nothing
+/* thread_places.c. What the calling thread knows when it is first seen; the clock stays until it ends. From its end on nothing
  * that it does is looked at, and another thread may take its place. */
 void race_thread_begins(const struct race_clock *born);
 void race_thread_ends(void);

@@ -59,7 +59,7 @@ struct race_thread {
     unsigned n_strands;             /* that are under way in it, one inside of the other (clocks.h) */
     uintptr_t frame;                /* the stack below is that of the strands */
     struct race_thread *spare;      /* strands that are over, one after the other */
-    struct race_thread *next_ended; /* race_threads.c */
+    struct race_thread *next_ended; /* thread_places.c */
     struct openmp_team *idle_teams; /* openmp.c: those that it has begun and that have ended */
 };
 

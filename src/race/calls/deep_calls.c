@@ -82,20 +82,29 @@ static ptrdiff_t size_of_image(const struct deep_objects *objects, int pe)
     return next(NULL, 0, objects->address, objects->type, objects->nelems, pe);
 }
 
+/* Where the image comes. */
+struct deep_target {
+    void *dest;
+    size_t capacity;
+    uint64_t *signal; /* or NULL */
+    int pe;
+};
+
 /* False: the call fails, and accesses nothing that others can see. */
-static bool touch_put(struct race_call *call, void *dest, size_t capacity, const struct deep_objects *objects,
-                      uint64_t *signal, int pe, bool is_nbi, ptrdiff_t *size)
+static bool touch_put(struct race_call *call, const struct deep_target *target, const struct deep_objects *objects,
+                      bool is_nbi, ptrdiff_t *size)
 {
+    const int pe = target->pe;
     *size = call->thread ? size_of_image(objects, pe) : 0;
     if (*size < 0)
         return false;
-    if (!call->thread || (size_t)*size > capacity)
+    if (!call->thread || (size_t)*size > target->capacity)
         return true;
     touch_objects(call, objects, pe, is_nbi, read_for_put);
-    if (signal)
-        race_put_signal(call, dest, NULL, (size_t)*size, signal, pe, is_nbi);
+    if (target->signal)
+        race_put_signal(call, target->dest, NULL, (size_t)*size, target->signal, pe, is_nbi);
     else
-        race_put(call, dest, NULL, (size_t)*size, pe, is_nbi);
+        race_put(call, target->dest, NULL, (size_t)*size, pe, is_nbi);
     return true;
 }
 
@@ -108,7 +117,7 @@ static bool touch_put(struct race_call *call, void *dest, size_t capacity, const
         RACE_BEGIN(#NAME, SHMEM_CTX_DEFAULT);                                                                          \
         next = next ? next : (put_routine *)race_next(#NAME);                                                          \
         const struct deep_objects objects = {source, type, nelems};                                                    \
-        if (touch_put(&call, dest, capacity, &objects, NULL, pe, IS_NBI, &size))                                       \
+        if (touch_put(&call, &(struct deep_target){dest, capacity, NULL, pe}, &objects, IS_NBI, &size))                \
             size = next(dest, capacity, source, type, nelems, pe);                                                     \
         race_call_end(&call);                                                                                          \
         return size;                                                                                                   \
@@ -125,7 +134,7 @@ WRAP_PUT(shmemx_put_deep_nbi, true)
         RACE_BEGIN(#NAME, SHMEM_CTX_DEFAULT);                                                                          \
         next = next ? next : (put_signal_routine *)race_next(#NAME);                                                   \
         const struct deep_objects objects = {source, type, nelems};                                                    \
-        if (touch_put(&call, dest, capacity, &objects, sig_addr, pe, IS_NBI, &size))                                   \
+        if (touch_put(&call, &(struct deep_target){dest, capacity, sig_addr, pe}, &objects, IS_NBI, &size))            \
             size = next(dest, capacity, source, type, nelems, sig_addr, signal, sig_op, pe);                           \
         race_call_end(&call);                                                                                          \
         return size;                                                                                                   \
