@@ -75,6 +75,8 @@ int nvs_settings_read(void)
     const int rc = read_size();
     if (rc)
         return rc;
+    /* Loading a kernel at its first launch waits for streams, and these may wait for what this PE does next. */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     make_room_on_host();
     follow("NVSHMEM_DEBUG", "INFO", "SHMEM_LOG", "info");
     follow("NVSHMEM_DEBUG", "TRACE", "SHMEM_LOG", "debug");

@@ -219,7 +219,7 @@ static bool is_part_of(const struct race_cell *cell, uint64_t key, uint64_t plac
 }
 
 /* A turn of a loop. */
-struct race_turn {
+struct race_loop_turn {
     uint64_t key;
     bool may_race;
 };
@@ -227,7 +227,7 @@ struct race_turn {
 static bool look_for_race(uint64_t old, uint64_t place, void *argument)
 {
     (void)place;
-    struct race_turn *turn = argument;
+    struct race_loop_turn *turn = argument;
     if ((uint16_t)(old >> 16) != (uint16_t)(turn->key >> 16) && conflict(turn->key, old))
         turn->may_race = true;
     return false;
@@ -246,7 +246,7 @@ bool race_extend(struct race_word *word, uint64_t key, uint64_t place)
         return false;
     const uint64_t number = race_word_number(word);
     race_lock *stripe = stripe_of(number);
-    struct race_turn turn = {.key = key};
+    struct race_loop_turn turn = {.key = key};
     race_lock_take(stripe);
     (void)look_for_race(atomic_load_explicit(&other->key, memory_order_relaxed), 0, &turn);
     if (word->cell[RACE_CELLS - 1].place & has_spilled)

@@ -11,6 +11,7 @@
 # WORK=FOLDER keeps the programs there and builds only those that are not there yet.
 
 set -u
+unset MAKEFLAGS MAKEOVERRIDES # of a make that runs this as a test
 source=$(cd "$(dirname "$0")/../.." && pwd)
 pattern=${1:-*}
 build=$PWD

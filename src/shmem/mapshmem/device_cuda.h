@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The platform under shmemx_device.h: kernels of CUDA (nvcc, NVRTC, clang), for devices of compute capability 7.0 and
- * above. Orders are those of the PTX memory model, with the scope of the whole system. device_host.h has the same
- * functions for threads of a CPU.
+ * The platform under shmemx_device.h: kernels of CUDA (nvcc, NVRTC, clang), for devices of compute capability 7.0 and above.
+ * Orders are those of the PTX memory model, for the whole system. device_host.h has the same functions for threads of a CPU.
  */
 #ifndef MAPSHMEM_DEVICE_CUDA_H
 #define MAPSHMEM_DEVICE_CUDA_H
@@ -25,6 +24,7 @@
 #else
 #define SHMEMI_DEVICE_RARE static inline __device__ __attribute__((noinline))
 #endif
+#define SHMEMI_DEVICE_KEPT volatile
 #define SHMEMI_DEVICE_AS_IT_IS _Pragma("unroll 1") /* more of a loop at a time would take more registers */
 
 /* ---- Groups: who makes a call together ---------------------------------------------------------------------------

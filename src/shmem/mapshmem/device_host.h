@@ -23,6 +23,7 @@
 #define SHMEMI_DEVICE_MEMBER inline
 #define SHMEMI_DEVICE_TEMPLATE inline
 #define SHMEMI_DEVICE_RARE static inline
+#define SHMEMI_DEVICE_KEPT /* on GPUs, in memory of the thread: it has 64 registers in a block of 1024 */
 #define SHMEMI_DEVICE_AS_IT_IS
 
 namespace shmemi_device

@@ -52,7 +52,7 @@ SHMEMI_DEVICE_TEMPLATE void reduce_piece(const GROUP &group, const shmemx_device
 {
     const word number = next_number(group, team, false);
     const kept_data kept(data);
-    T *const volatile to = dest;
+    T *const SHMEMI_DEVICE_KEPT to = dest;
     spread(group, team, number, data);
     announce(group, team, number);
     await(group, team, number);
@@ -69,8 +69,8 @@ SHMEMI_DEVICE_TEMPLATE void reduce(const GROUP &group, const shmemx_device_team_
                                    unsigned long stride, unsigned long nelems)
 {
     const kept_data all(member_data{reinterpret_cast<const char *>(source), stride * sizeof(T), nelems * sizeof(T), 0});
-    T *const volatile to = dest;
-    volatile word at = 0;
+    T *const SHMEMI_DEVICE_KEPT to = dest;
+    SHMEMI_DEVICE_KEPT word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {
@@ -87,8 +87,8 @@ template <class OP, class GROUP, class T>
 SHMEMI_DEVICE_TEMPLATE void reduce_slices(const GROUP &group, const shmemx_device_team_t &team,
                                           const shmemx_device_view_t &view, T *dest, const member_data &slices)
 {
-    T *const volatile kept = dest + static_cast<word>(team.pe) * slices.stride / sizeof(T);
-    const volatile word nbytes_kept = slices.bytes_for(team.pe);
+    T *const SHMEMI_DEVICE_KEPT kept = dest + static_cast<word>(team.pe) * slices.stride / sizeof(T);
+    const SHMEMI_DEVICE_KEPT word nbytes_kept = slices.bytes_for(team.pe);
     reduce_piece<OP>(group, team, kept, slices);
     const word number = next_number(group, team, false), nbytes = nbytes_kept;
     T *mine = kept;
@@ -120,8 +120,8 @@ SHMEMI_DEVICE_TEMPLATE void reduce_directly(const GROUP &group, const shmemx_dev
         return;
     }
     const kept_data all(member_data{reinterpret_cast<const char *>(source), 0, nelems * sizeof(T), 0});
-    T *const volatile to = dest;
-    volatile word at = 0;
+    T *const SHMEMI_DEVICE_KEPT to = dest;
+    SHMEMI_DEVICE_KEPT word at = 0;
     group.sync();
     SHMEMI_DEVICE_AS_IT_IS
     while (at < all.nbytes) {

@@ -93,8 +93,8 @@ struct member_data {
 
 /* It is kept in memory while other data are copied: registers are few, 64 for each thread of a block of 1024. */
 struct kept_data {
-    const char *volatile source;
-    volatile word stride, nbytes, total;
+    const char *SHMEMI_DEVICE_KEPT source;
+    SHMEMI_DEVICE_KEPT word stride, nbytes, total;
     explicit SHMEMI_DEVICE_MEMBER kept_data(const member_data &data)
         : source(data.source), stride(data.stride), nbytes(data.nbytes), total(data.total)
     {
