@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The platform under shmemx_device.h for C++11 without a GPU: threads of the CPU play the threads of blocks, so that the
- * code of a kernel can be run, tested and watched by a sanitizer. shmemx_device_host_launch is what starts them.
- * device_cuda.h has the same functions for kernels.
+ * The platform under shmemx_device.h for C++11 without a GPU: threads of the CPU, which shmemx_device_host_launch starts, play
+ * those of blocks, so that the code of a kernel can be run, tested and watched by a sanitizer. device_cuda.h is that of kernels.
  */
 #ifndef MAPSHMEM_DEVICE_HOST_H
 #define MAPSHMEM_DEVICE_HOST_H
