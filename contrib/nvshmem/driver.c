@@ -45,10 +45,10 @@ int nvs_driver_failed(const char *routine, const char *what, int error)
     const char *text = NULL;
     if (error && (nvs_driver.error_text(error, &text) || !text))
         text = "unknown error";
-    if (error)
+    if (error) {
         nvs_complaint_tell();
-    if (error)
         shmemi_error("%s: CUDA cannot %s: %s", routine, what, text);
+    }
     return error;
 }
 

@@ -127,6 +127,18 @@ static inline void race_lock_give(race_lock *lock)
 {
     atomic_store_explicit(lock, 0, memory_order_release);
 }
+/* Around what the mode does under a lock. Libraries that watch memory (UCX) lock while it is allocated here: that is not
+ * looked at. */
+static inline void race_lock_enter(struct race_thread *thread, race_lock *lock)
+{
+    thread->inside++;
+    race_lock_take(lock);
+}
+static inline void race_lock_leave(struct race_thread *thread, race_lock *lock)
+{
+    race_lock_give(lock);
+    thread->inside--;
+}
 
 /* Report what makes the check impossible, and end the job. */
 void race_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

@@ -49,29 +49,16 @@ static struct sync_object *object_at(uintptr_t address, bool makes)
     return &table[i];
 }
 
-/* Libraries that watch memory (UCX) lock while it is allocated here: that is not looked at. */
-static void enter(struct race_thread *thread)
-{
-    thread->inside++;
-    race_lock_take(&lock);
-}
-
-static void leave(struct race_thread *thread)
-{
-    race_lock_give(&lock);
-    thread->inside--;
-}
-
 void race_sync_release(uintptr_t address)
 {
     struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
-    enter(thread);
+    race_lock_enter(thread, &lock);
     struct sync_object *object = object_at(address, true);
     if (object->time)
         race_publish_to(thread, object->time);
-    leave(thread);
+    race_lock_leave(thread, &lock);
 }
 
 void race_sync_acquire(uintptr_t address)
@@ -79,11 +66,11 @@ void race_sync_acquire(uintptr_t address)
     struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
-    enter(thread);
+    race_lock_enter(thread, &lock);
     const struct sync_object *object = object_at(address, false);
     if (object->time)
         race_learn_times(thread, object->time);
-    leave(thread);
+    race_lock_leave(thread, &lock);
 }
 
 /* Libraries whose functions may not be among those that follow this one: the linker leaves libgomp out where this library has

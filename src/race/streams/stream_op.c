@@ -27,18 +27,6 @@ static atomic_uint n_pending; /* of the library */
 /* How often what is complete in streams that are not exact has become more. */
 atomic_uint race_stream_news;
 
-static void enter(struct race_thread *thread)
-{
-    thread->inside++;
-    race_lock_take(&lock);
-}
-
-static void leave(struct race_thread *thread)
-{
-    race_lock_give(&lock);
-    thread->inside--;
-}
-
 static unsigned number_of(const struct race_stream *stream)
 {
     return (unsigned)(stream - streams);
@@ -131,9 +119,9 @@ void race_host_announces(void)
     struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
-    enter(thread);
+    race_lock_enter(thread, &lock);
     race_publish_to(thread, done_of(&streams[HOST]));
-    leave(thread);
+    race_lock_leave(thread, &lock);
 }
 
 void race_stream_synced(struct race_stream *stream)
@@ -141,17 +129,17 @@ void race_stream_synced(struct race_stream *stream)
     struct race_thread *thread = race_this_thread();
     if (!thread)
         return;
-    enter(thread);
+    race_lock_enter(thread, &lock);
     learn(thread, stream ? all_before(stream) : UINT64_C(1) << HOST);
-    leave(thread);
+    race_lock_leave(thread, &lock);
 }
 
 void race_learn_news(struct race_thread *thread)
 {
-    enter(thread);
+    race_lock_enter(thread, &lock);
     thread->stream_news = atomic_load(&race_stream_news);
     learn(thread, UINT64_MAX);
-    leave(thread);
+    race_lock_leave(thread, &lock);
 }
 
 void race_streams_drain(void)
